@@ -1,1 +1,30 @@
-//! Under construction.
+//! The guest runtime: what every payload is built on.
+//!
+//! A payload is one file in `src/bin`: a [`payload!`] block that names its parameters, and a
+//! function. The runtime enters it in 64-bit mode with a stack, a GDT and an IDT of its own, and
+//! gives it drivers ([`apic`], [`rtc`], [`ioapic`], [`synic`]) and calls ([`call`]). Nothing here
+//! knows hv-core: only `trapline-abi`.
+//!
+//! A payload owns its whole machine, and what it breaks is a result. So the runtime's functions
+//! are safe to call even where they reach registers: they are about the guest's machine, not about
+//! the memory of its Rust code.
+#![cfg_attr(not(test), no_std)]
+#![cfg_attr(feature = "image", deny(unsafe_op_in_unsafe_fn))]
+
+// Everything below runs in a guest only; on the host the crate is checked, not executed.
+pub mod apic;
+pub mod call;
+pub mod cpu;
+pub mod interrupt;
+pub mod ioapic;
+pub mod payload;
+pub mod rtc;
+#[cfg(feature = "image")]
+mod start;
+pub mod synic;
+
+#[cfg(feature = "image")]
+#[path = "../../hv-core/src/arch/memory.rs"]
+mod memory;
+
+pub use trapline_abi::boot::BootPage;

@@ -105,7 +105,8 @@ mod tests {
         assert_eq!(read[0], Ok(Line::About("Does things.")));
         let n = Param { name: "n", kind: ParamKind::Number { default: 5 }, about: "How many." };
         assert_eq!(read[1], Ok(Line::Param(n)));
-        let w = Param { name: "w", kind: ParamKind::Choice { words: "a|b", default: "b" }, about: "" };
+        let w =
+            Param { name: "w", kind: ParamKind::Choice { words: "a|b", default: "b" }, about: "" };
         assert_eq!(read[2], Ok(Line::Param(w)));
         assert!(read[3].is_err());
         assert_eq!(read.len(), 4);

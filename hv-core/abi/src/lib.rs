@@ -20,3 +20,19 @@ pub mod record;
 
 /// Version of everything in this crate. Both sides refuse any other.
 pub const PROTOCOL: u32 = 1;
+
+/// What hv-core writes to QEMU's isa-debug-exit device; QEMU ends with `value << 1 | 1`.
+///
+/// No other way to end is a good one: a triple fault under `-no-reboot` ends QEMU with 0.
+pub mod debug_exit {
+    /// The device's I/O port.
+    pub const PORT: u16 = 0xf4;
+    /// Every scenario of the plan was run, however it ended; QEMU status 33.
+    pub const DONE: u32 = 0x10;
+    /// hv-core panicked; QEMU status 35.
+    pub const PANIC: u32 = 0x11;
+    /// There is no usable plan; QEMU status 37.
+    pub const NO_PLAN: u32 = 0x12;
+    /// The machine cannot run hv-core: no SVM, no nested paging, not enough memory; QEMU status 39.
+    pub const UNUSABLE: u32 = 0x13;
+}

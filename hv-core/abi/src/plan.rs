@@ -157,7 +157,9 @@ impl<'a> Plan<'a> {
         if prefix[..8] != MAGIC {
             return Err(PlanError::NotAPlan);
         }
-        let word = |at: usize| u32::from_le_bytes([prefix[at], prefix[at + 1], prefix[at + 2], prefix[at + 3]]);
+        let word = |at: usize| {
+            u32::from_le_bytes([prefix[at], prefix[at + 1], prefix[at + 2], prefix[at + 3]])
+        };
         let values = blob[PREFIX..].get(..word(12) as usize).ok_or(PlanError::NotAPlan)?;
         if CRC.checksum(values) != word(8) {
             return Err(PlanError::Corrupt);

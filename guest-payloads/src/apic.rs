@@ -1,0 +1,96 @@
+//! The local APIC, through its page or its MSRs.
+
+// UNSAFETY: the APIC page.
+#![expect(unsafe_code, reason = "memory-mapped registers")]
+
+use crate::cpu::{read_msr, write_msr};
+use core::sync::atomic::{AtomicBool, Ordering};
+use trapline_defs::apic::offset;
+use trapline_defs::msr::APIC_BASE;
+
+/// Spurious vector.
+const SPURIOUS: u64 = 0xff;
+const PAGE: u64 = 0xfee0_0000;
+const ENABLE_X2APIC: u64 = 1 << 10;
+/// ICR: shorthand self, assert.
+const TO_SELF: u64 = 1 << 18 | 1 << 14;
+
+static X2APIC: AtomicBool = AtomicBool::new(false);
+
+/// How the registers are reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// By the page.
+    XApic,
+    /// By MSRs.
+    X2Apic,
+}
+
+/// Turns the APIC on.
+pub fn open(mode: Mode) {
+    if mode == Mode::X2Apic {
+        write_msr(APIC_BASE, read_msr(APIC_BASE) | ENABLE_X2APIC);
+        X2APIC.store(true, Ordering::Relaxed);
+    }
+    write(offset::SVR, 0x100 | SPURIOUS);
+}
+
+/// Reads a register by its offset in the page.
+#[inline(always)]
+pub fn read(register: u16) -> u64 {
+    if X2APIC.load(Ordering::Relaxed) { read_msr(offset::to_msr(register)) } else { read_page(register) }
+}
+
+/// Writes a register by its offset in the page.
+#[inline(always)]
+pub fn write(register: u16, value: u64) {
+    if X2APIC.load(Ordering::Relaxed) {
+        write_msr(offset::to_msr(register), value);
+    } else {
+        write_page(register, value as u32);
+    }
+}
+
+#[inline(always)]
+fn read_page(register: u16) -> u64 {
+    // SAFETY: the page is mapped; reading an APIC register touches no memory.
+    let value = unsafe { ((PAGE + u64::from(register)) as *const u32).read_volatile() };
+    u64::from(value)
+}
+
+#[inline(always)]
+fn write_page(register: u16, value: u32) {
+    // SAFETY: as for `read_page`.
+    unsafe { ((PAGE + u64::from(register)) as *mut u32).write_volatile(value) };
+}
+
+/// Ends the interrupt in service.
+#[inline(always)]
+pub fn eoi() {
+    write(offset::EOI, 0);
+}
+
+/// Sends itself a fixed interrupt by ICR. In xAPIC mode both halves are written, as drivers do.
+#[inline(always)]
+pub fn self_ipi(vector: u8) {
+    if X2APIC.load(Ordering::Relaxed) {
+        write_msr(offset::to_msr(offset::ICR), TO_SELF | u64::from(vector));
+    } else {
+        write_page(offset::ICR_HIGH, 0);
+        write_page(offset::ICR, TO_SELF as u32 | u32::from(vector));
+    }
+}
+
+/// Whether `vector` is in service.
+pub fn in_service(vector: u8) -> bool {
+    bit(offset::ISR, vector)
+}
+
+/// Whether `vector` waits.
+pub fn requested(vector: u8) -> bool {
+    bit(offset::IRR, vector)
+}
+
+fn bit(first: u16, vector: u8) -> bool {
+    read(first + u16::from(vector / 32) * 16) >> (vector % 32) & 1 != 0
+}

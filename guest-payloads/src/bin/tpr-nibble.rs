@@ -1,0 +1,23 @@
+//! The low half of TPR, which KVM loses at the first exit (rule TPR-1; corrections.md 3.0).
+#![no_std]
+#![no_main]
+
+use guest_payloads::{apic, call, cpu, payload};
+use trapline_defs::apic::offset;
+
+payload! {
+    about: "Writes TPR 35h and reads it back: 30h under KVM without AVIC; CR8 reads 3.";
+    choice registers: Registers { X2Apic = "x2apic", XApic = "xapic" }
+        = "x2apic", "The APIC's interface.";
+    run: run;
+}
+
+fn run(Params { registers }: Params) {
+    apic::open(if registers == Registers::XApic { apic::Mode::XApic } else { apic::Mode::X2Apic });
+    call::begin("tpr");
+    apic::write(offset::TPR, 0x35);
+    let read = apic::read(offset::TPR);
+    call::end();
+    call::check("TPR-1: TPR 35h reads back", 0x30, read);
+    call::check("CR8 reads TPR's class", 3, cpu::read_cr8());
+}

@@ -1,0 +1,154 @@
+//! Instructions.
+
+// UNSAFETY: privileged instructions.
+#![expect(unsafe_code, reason = "the instructions that payloads are about")]
+
+use core::arch::asm;
+
+/// RDMSR.
+#[inline(always)]
+pub fn read_msr(msr: u32) -> u64 {
+    let (low, high): (u32, u32);
+    // SAFETY: reads a register of the guest's own machine; a fault is reported.
+    unsafe { asm!("rdmsr", in("ecx") msr, out("eax") low, out("edx") high, options(nostack)) };
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// WRMSR.
+#[inline(always)]
+pub fn write_msr(msr: u32, value: u64) {
+    let (low, high) = (value as u32, (value >> 32) as u32);
+    // SAFETY: as for `read_msr`. A payload that moves its own ground away is a result.
+    unsafe { asm!("wrmsr", in("ecx") msr, in("eax") low, in("edx") high, options(nostack)) };
+}
+
+/// CPUID.
+#[inline(always)]
+pub fn cpuid(leaf: u32) -> [u32; 4] {
+    let answer = core::arch::x86_64::__cpuid(leaf);
+    [answer.eax, answer.ebx, answer.ecx, answer.edx]
+}
+
+/// VMMCALL with that RAX; returns RAX.
+#[inline(always)]
+pub fn vmmcall(number: u64) -> u64 {
+    let mut rax = number;
+    // SAFETY: hypercalls with these numbers change RAX only.
+    unsafe { asm!("vmmcall", inout("rax") rax, options(nostack)) };
+    rax
+}
+
+/// IN, one byte.
+#[inline(always)]
+pub fn read_port(port: u16) -> u8 {
+    let value;
+    // SAFETY: a port of the guest's own machine.
+    unsafe { asm!("in al, dx", in("dx") port, out("al") value, options(nomem, nostack)) };
+    value
+}
+
+/// OUT, one byte.
+#[inline(always)]
+pub fn write_port(port: u16, value: u8) {
+    // SAFETY: a port of the guest's own machine.
+    unsafe { asm!("out dx, al", in("dx") port, in("al") value, options(nomem, nostack)) };
+}
+
+/// MOV to CR8.
+#[inline(always)]
+pub fn write_cr8(value: u64) {
+    // SAFETY: changes which interrupts are taken.
+    unsafe { asm!("mov cr8, {}", in(reg) value, options(nostack)) };
+}
+
+/// MOV from CR8.
+#[inline(always)]
+pub fn read_cr8() -> u64 {
+    let value;
+    // SAFETY: no effect.
+    unsafe { asm!("mov {}, cr8", out(reg) value, options(nomem, nostack)) };
+    value
+}
+
+/// RDTSC.
+#[inline(always)]
+pub fn tsc() -> u64 {
+    // SAFETY: no effect.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+/// CLI.
+#[inline(always)]
+pub fn cli() {
+    // SAFETY: changes which interrupts are taken.
+    unsafe { asm!("cli", options(nostack)) };
+}
+
+/// STI; the next instruction is in its shadow.
+#[inline(always)]
+pub fn sti() {
+    // SAFETY: the IDT is loaded.
+    unsafe { asm!("sti", options(nostack)) };
+}
+
+/// STI; NOP.
+#[inline(always)]
+pub fn sti_nop() {
+    // SAFETY: as for `sti`.
+    unsafe { asm!("sti", "nop", options(nostack)) };
+}
+
+/// STI; HLT, which Linux calls safe_halt.
+#[inline(always)]
+pub fn sti_hlt() {
+    // SAFETY: as for `sti`.
+    unsafe { asm!("sti", "hlt", options(nostack)) };
+}
+
+/// HLT.
+#[inline(always)]
+pub fn hlt() {
+    // SAFETY: no effect on memory.
+    unsafe { asm!("hlt", options(nostack)) };
+}
+
+/// PAUSE.
+#[inline(always)]
+pub fn pause() {
+    core::hint::spin_loop();
+}
+
+/// RFLAGS.
+#[inline(always)]
+pub fn flags() -> u64 {
+    let flags;
+    // SAFETY: pushes and pops one word.
+    unsafe { asm!("pushfq", "pop {}", out(reg) flags) };
+    flags
+}
+
+/// Repeats an instruction sequence `n` times in a loop that is the same for every sequence: five
+/// instructions around it (`nop`s where a sequence is shorter), so that two windows differ in
+/// the sequence alone.
+#[macro_export]
+macro_rules! repeat {
+    ($n:expr, $setup:literal, $op:literal $(, $name:ident = $value:expr)*) => {{
+        #[expect(unsafe_code, reason = "the measured instructions")]
+        // SAFETY: all registers that the sequences use are declared; they touch no memory of ours.
+        unsafe {
+            core::arch::asm!(
+                "2:",
+                $setup,
+                $op,
+                "dec {counter}",
+                "jnz 2b",
+                counter = inout(reg) $n => _,
+                $($name = in(reg) $value,)*
+                out("rax") _,
+                out("rcx") _,
+                out("rdx") _,
+                options(nostack),
+            );
+        }
+    }};
+}

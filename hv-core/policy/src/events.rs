@@ -1,0 +1,278 @@
+//! Events: what is injected at the next entry, and when that is decided.
+//!
+//! KVM decides only when something asked for it (KVM_REQ_EVENT, here [`Lapic::event_request`]).
+//! In particular the HLT exit does not ask: a vector that arrived with IF clear waits in its V_IRQ
+//! window, and the window's exit, not the HLT exit, injects it (rules HLT-2 and WIN-1; the order
+//! msr, hlt, vintr, msr of seeds/003).
+//!
+//! [`Lapic::event_request`]: crate::lapic::Lapic::event_request
+
+use crate::memory::GuestMemory;
+use crate::pv_eoi::Taken;
+use crate::vcpu::Vcpu;
+use crate::vm::Vm;
+use trapline_abi::plan::Seed;
+use trapline_defs::event::{Event, EventKind};
+use trapline_defs::intercept::Word3;
+use trapline_defs::vmcb::Vmcb;
+
+/// RFLAGS.IF.
+pub const RFLAGS_IF: u64 = 1 << 9;
+/// RFLAGS.TF.
+const RFLAGS_TF: u64 = 1 << 8;
+/// CR8 writes in the CR intercept word.
+const CR8_WRITE: u32 = 1 << (16 + 8);
+/// The priority of KVM's window: above every V_TPR (rule WIN-2).
+const WINDOW_PRIORITY: u8 = 15;
+
+/// A vCPU's events that are not in its local APIC.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Events {
+    /// An exception that an emulated instruction raised.
+    pub exception: Event,
+    /// An event whose delivery an exit cut short; it goes first (rule INJ-1).
+    pub interrupted: Event,
+    /// NMIs that wait; two at most, as on hardware (one in delivery, one latched).
+    pub nmis: u8,
+    /// An NMI's handler runs: NMIs are masked until its IRET.
+    pub nmi_masked: bool,
+    /// The IRET intercept fired at this RIP; the mask ends when that instruction is done.
+    pub iret_at: Option<u64>,
+    /// Interrupts injected so far, repetitions included.
+    pub injections: u64,
+}
+
+impl Events {
+    /// Makes an NMI pending.
+    pub fn nmi(&mut self) {
+        let limit = if self.nmi_masked { 1 } else { 2 };
+        self.nmis = (self.nmis + 1).min(limit);
+    }
+}
+
+/// Whether the guest can take an interrupt at its next instruction.
+#[inline]
+pub fn interrupts_open(vmcb: &Vmcb) -> bool {
+    vmcb.save.rflags & RFLAGS_IF != 0 && vmcb.control.interrupt_shadow & 1 == 0
+}
+
+/// Takes back an event whose delivery this exit cut short.
+///
+/// QEMU's TCG reports an interrupted interrupt as an exception (spec avic.md T4), with an
+/// error code for vectors that never have one as interrupts: the vector tells them apart.
+#[cold]
+pub fn take_back(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
+    let event = vmcb.control.exit_int_info;
+    vmcb.control.exit_int_info = Event::new();
+    vcpu.events.interrupted = match event.kind() {
+        // RIP is on the INT n, which runs again by itself.
+        EventKind::Software | EventKind::Reserved => return,
+        EventKind::Nmi => {
+            vcpu.events.nmi_masked = false;
+            Event::nmi()
+        }
+        EventKind::Interrupt => Event::interrupt(event.vector()),
+        EventKind::Exception if event.vector() >= 32 => Event::interrupt(event.vector()),
+        EventKind::Exception if event.vector() == 2 => {
+            vcpu.events.nmi_masked = false;
+            Event::nmi()
+        }
+        EventKind::Exception => event,
+    };
+    if vm.seed == Some(Seed::InjectionLost) {
+        vcpu.events.interrupted = Event::new();
+    }
+    vcpu.lapic.event_request = true;
+}
+
+/// Decides what the next entry injects. Called only after a request.
+pub fn evaluate<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, memory: &M) {
+    vcpu.lapic.event_request = false;
+    let injected = inject_one(vcpu, vmcb);
+    if vcpu.events.nmis > 0 {
+        inject_nmi(vcpu, vmcb, injected);
+    }
+    if let Some(source) = injectable(vm, vcpu) {
+        let room = !vmcb.control.event_injection.valid();
+        if room && interrupts_open(vmcb) {
+            let vector = source.acknowledge(vm, vcpu);
+            vmcb.control.event_injection = Event::interrupt(vector);
+            vcpu.events.injections += 1;
+        }
+        if injectable(vm, vcpu).is_some() {
+            open_window(vmcb);
+        }
+    }
+    if vcpu.lapic.enabled() {
+        let intercept = vcpu.lapic.cr8_intercept();
+        set_cr8_intercept(vmcb, intercept);
+        if vcpu.pv_eoi.enabled() && vcpu.lapic.pv_eoi_possible() {
+            offer_pv_eoi(vcpu, memory);
+        }
+    }
+}
+
+/// What comes before any new event: one that was interrupted, or an exception.
+fn inject_one(vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> bool {
+    let events = &mut vcpu.events;
+    let event = if events.interrupted.valid() { events.interrupted } else { events.exception };
+    if !event.valid() {
+        return false;
+    }
+    if events.interrupted.valid() {
+        events.interrupted = Event::new();
+        match event.kind() {
+            EventKind::Interrupt => events.injections += 1,
+            EventKind::Nmi => mask_nmis(vcpu, vmcb),
+            _ => {}
+        }
+    } else {
+        events.exception = Event::new();
+    }
+    vmcb.control.event_injection = event;
+    // An exception that waits behind an interrupted event asks again.
+    vcpu.lapic.event_request |= vcpu.events.exception.valid();
+    true
+}
+
+fn inject_nmi(vcpu: &mut Vcpu, vmcb: &mut Vmcb, injected: bool) {
+    let shadow = vmcb.control.interrupt_shadow & 1 != 0;
+    if !injected && !vcpu.events.nmi_masked && !shadow {
+        vcpu.events.nmis -= 1;
+        vmcb.control.event_injection = Event::nmi();
+        mask_nmis(vcpu, vmcb);
+    } else if vcpu.events.nmi_masked && vcpu.events.iret_at.is_none() {
+        // The IRET intercept is armed already and will ask again.
+    } else {
+        // As KVM: one step to where the NMI can be taken.
+        vmcb.save.rflags |= RFLAGS_TF;
+        vmcb.control.intercept_exceptions |= 1 << 1;
+    }
+}
+
+fn mask_nmis(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
+    vcpu.events.nmi_masked = true;
+    vmcb.control.intercept_3 |= Word3::IRET;
+}
+
+/// The IRET of an NMI handler is about to run: its intercept goes, and the mask ends with it.
+pub fn iret(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
+    vmcb.control.intercept_3.remove(Word3::IRET);
+    vcpu.events.iret_at = Some(vmcb.save.rip);
+    vcpu.lapic.event_request = true;
+}
+
+/// After an exit behind such an IRET: NMIs are open again.
+#[cold]
+pub fn iret_done(vcpu: &mut Vcpu, vmcb: &Vmcb) {
+    if vcpu.events.iret_at.is_some_and(|rip| rip != vmcb.save.rip) {
+        vcpu.events.iret_at = None;
+        vcpu.events.nmi_masked = false;
+        vcpu.lapic.event_request = true;
+    }
+}
+
+/// The single step on the way to an NMI is over.
+pub fn stepped(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
+    vmcb.save.rflags &= !RFLAGS_TF;
+    vmcb.control.intercept_exceptions &= !(1 << 1);
+    vcpu.lapic.event_request = true;
+}
+
+/// Where a deliverable vector comes from.
+#[derive(Clone, Copy)]
+enum Source {
+    Pic,
+    Apic(u8),
+}
+
+impl Source {
+    fn acknowledge(self, vm: &mut Vm, vcpu: &mut Vcpu) -> u8 {
+        match self {
+            Self::Pic => vm.pic.acknowledge(),
+            Self::Apic(vector) => {
+                let auto_eoi = vcpu.synic.is_auto_eoi(vector);
+                vcpu.lapic.acknowledge(vector, auto_eoi);
+                vector
+            }
+        }
+    }
+}
+
+#[inline]
+fn injectable(vm: &Vm, vcpu: &Vcpu) -> Option<Source> {
+    if vm.pic.output() && vcpu.lapic.accepts_pic() {
+        return Some(Source::Pic);
+    }
+    vcpu.lapic.deliverable().map(Source::Apic)
+}
+
+/// Whether an interrupt waits that priorities would let through.
+#[inline]
+pub fn pending(vm: &Vm, vcpu: &Vcpu) -> bool {
+    injectable(vm, vcpu).is_some()
+}
+
+/// Opens KVM's window: a dummy V_IRQ whose exit says that the guest can take an interrupt.
+#[inline]
+fn open_window(vmcb: &mut Vmcb) {
+    vmcb.control.v_intr.set_v_irq(true);
+    vmcb.control.v_intr.set_v_intr_prio(WINDOW_PRIORITY);
+    vmcb.control.intercept_3 |= Word3::VINTR;
+}
+
+/// The window's exit closes it, and nothing else does (rule WIN-1).
+#[inline]
+pub fn window_opened(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
+    vmcb.control.v_intr.set_v_irq(false);
+    vmcb.control.v_intr.set_v_intr_prio(0);
+    vmcb.control.intercept_3.remove(Word3::VINTR);
+    vcpu.lapic.event_request = true;
+}
+
+#[inline]
+fn set_cr8_intercept(vmcb: &mut Vmcb, on: bool) {
+    let word = vmcb.control.intercept_cr & !CR8_WRITE;
+    vmcb.control.intercept_cr = word | u32::from(on) * CR8_WRITE;
+}
+
+/// Takes the guest's V_TPR over, where CR8 writes do not exit. KVM does so after every exit, so
+/// the low nibble of a TPR written by MSR or MMIO is lost at the next one (rule TPR-1).
+#[inline(always)]
+pub fn sync_tpr(vcpu: &mut Vcpu, vmcb: &Vmcb) {
+    let tpr = vmcb.control.v_intr.v_tpr() << 4;
+    if tpr != vcpu.lapic.tpr() {
+        take_tpr(vcpu, vmcb, tpr);
+    }
+}
+
+#[cold]
+fn take_tpr(vcpu: &mut Vcpu, vmcb: &Vmcb, tpr: u8) {
+    if vmcb.control.intercept_cr & CR8_WRITE == 0 {
+        vcpu.lapic.set_tpr(tpr);
+    }
+}
+
+#[cold]
+fn offer_pv_eoi<M: GuestMemory>(vcpu: &mut Vcpu, memory: &M) {
+    let highest = vcpu.lapic.highest_isr();
+    if let Some(address) = vcpu.pv_eoi.to_guest(false, highest, |_| false) {
+        memory.write_u8(address, 1);
+    }
+}
+
+/// After an exit with an offer out: the guest took it, which is its EOI, or it is withdrawn.
+#[cold]
+pub fn settle_pv_eoi<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, memory: &M) {
+    let address = vcpu.pv_eoi.address();
+    match vcpu.pv_eoi.from_guest(memory.read_u8(address).unwrap_or(0)) {
+        Taken::Withdraw => {
+            memory.write_u8(address, 0);
+        }
+        Taken::Eoi => {
+            if let Some(eoi) = vcpu.lapic.eoi() {
+                vm.end_of_interrupt(vcpu, eoi);
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! One exit: the way from an exit code to what KVM 6.12 does about it.
+//!
+//! The common exits are decided here, in line; everything else is out of the way.
+
+use crate::events;
+use crate::fault::Gp;
+use crate::memory::GuestMemory;
+use crate::vcpu::Vcpu;
+use crate::vm::Vm;
+use crate::{control_register, hypercall, mmio, msr, port};
+use trapline_abi::call;
+use trapline_abi::exit::ExitKey;
+use trapline_abi::plan::Seed;
+use trapline_defs::event::Event;
+use trapline_defs::exit_code::ExitCode;
+use trapline_defs::vmcb::Vmcb;
+
+/// What the run loop does after an exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Enter the guest again.
+    Enter,
+    /// A physical interrupt: let the host take it, let time pass, enter again.
+    Interrupt,
+    /// Block until something wakes the vCPU.
+    Block,
+    /// A payload call; RIP is behind it.
+    Call,
+    /// Map the guest page at that address again; it was evicted.
+    Map(u64),
+    /// End the scenario.
+    Stop(Stop),
+}
+
+/// Why a scenario ends at an exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The guest shut down.
+    Shutdown,
+    /// The guest touched memory that it does not have, at that address.
+    BadMemory(u64),
+    /// The policy does not emulate the instruction at RIP.
+    CannotEmulate,
+    /// The exit means nothing to the policy.
+    UnknownExit,
+    /// VMRUN refused the VMCB.
+    InvalidGuestState,
+    /// The bootstrap vCPU took an INIT: there is no firmware to restart it.
+    Init,
+}
+
+/// An exit, handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handled {
+    /// What it is counted as.
+    pub key: ExitKey,
+    /// What comes next.
+    pub next: Next,
+}
+
+impl Handled {
+    /// Handled, and the guest goes on.
+    #[inline(always)]
+    pub const fn enter(key: ExitKey) -> Self {
+        Self { key, next: Next::Enter }
+    }
+
+    /// Handled, and the scenario ends.
+    pub const fn stop(key: ExitKey, stop: Stop) -> Self {
+        Self { key, next: Next::Stop(stop) }
+    }
+}
+
+/// Handles the exit that `vmcb` describes; it happened at host TSC `at`.
+#[inline(always)]
+pub fn exit<M: GuestMemory>(
+    vm: &mut Vm,
+    vcpu: &mut Vcpu,
+    vmcb: &mut Vmcb,
+    memory: &M,
+    at: u64,
+) -> Handled {
+    events::sync_tpr(vcpu, vmcb);
+    if vmcb.control.exit_int_info.valid() {
+        events::take_back(vm, vcpu, vmcb);
+    }
+    if vcpu.events.iret_at.is_some() {
+        events::iret_done(vcpu, vmcb);
+    }
+    if vcpu.pv_eoi.pending() {
+        events::settle_pv_eoi(vm, vcpu, memory);
+    }
+    let handled = dispatch(vm, vcpu, vmcb, memory, at);
+    if vcpu.lapic.event_request {
+        events::evaluate(vm, vcpu, vmcb, memory);
+    }
+    handled
+}
+
+#[inline(always)]
+fn dispatch<M: GuestMemory>(
+    vm: &mut Vm,
+    vcpu: &mut Vcpu,
+    vmcb: &mut Vmcb,
+    memory: &M,
+    at: u64,
+) -> Handled {
+    let code = vmcb.control.exit_code;
+    match code {
+        ExitCode::CPUID => {
+            let leaf = vmcb.save.rax as u32;
+            let answer = vcpu.cpuid.get(leaf, vcpu.gprs.rcx as u32);
+            vmcb.save.rax = u64::from(answer.eax);
+            vcpu.gprs.rbx = u64::from(answer.ebx);
+            vcpu.gprs.rcx = u64::from(answer.ecx);
+            vcpu.gprs.rdx = u64::from(answer.edx);
+            vmcb.skip(2);
+            Handled::enter(ExitKey::number(code.0, leaf))
+        }
+        ExitCode::MSR => msr::access(vm, vcpu, vmcb, memory, at),
+        ExitCode::VINTR => {
+            events::window_opened(vcpu, vmcb);
+            Handled::enter(ExitKey::plain(code.0))
+        }
+        ExitCode::HLT => {
+            let next = halt(vm, vcpu, vmcb);
+            Handled { key: ExitKey::plain(code.0), next }
+        }
+        ExitCode::IOIO => port::access(vm, vcpu, vmcb, at),
+        ExitCode::INTR => Handled { key: ExitKey::plain(code.0), next: Next::Interrupt },
+        ExitCode::VMMCALL => {
+            let number = vmcb.save.rax;
+            vmcb.skip(3);
+            let key = ExitKey::number(code.0, number as u32);
+            if call::Call::from_number(number).is_some() {
+                return Handled { key, next: Next::Call };
+            }
+            vmcb.save.rax = hypercall::answer(vm, vmcb, number);
+            Handled::enter(key)
+        }
+        ExitCode::NPF => mmio::fault(vm, vcpu, vmcb, memory, at),
+        _ => rare(vm, vcpu, vmcb, memory, code),
+    }
+}
+
+/// HLT: over the instruction, its shadow included (rule HLT-1). With an interrupt that the guest
+/// can take it stays runnable, and its window does the rest (rule HLT-2).
+#[inline]
+fn halt(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> Next {
+    let shadow = vmcb.control.interrupt_shadow;
+    vmcb.skip(1);
+    if let Some(seed) = vm.seed {
+        match seed {
+            Seed::HltKeepsShadow => vmcb.control.interrupt_shadow = shadow,
+            Seed::HltEvaluates => vcpu.lapic.event_request = true,
+            _ => {}
+        }
+    }
+    if wakes(vm, vcpu, vmcb) { Next::Enter } else { Next::Block }
+}
+
+/// Whether a halted vCPU has something to wake for.
+#[inline]
+pub fn wakes(vm: &Vm, vcpu: &Vcpu, vmcb: &Vmcb) -> bool {
+    events::interrupts_open(vmcb) && events::pending(vm, vcpu)
+        || vcpu.events.nmis > 0 && !vcpu.events.nmi_masked
+        || vcpu.events.exception.valid()
+        || vcpu.events.interrupted.valid()
+}
+
+/// Raises an exception instead of executing the instruction.
+pub fn raise(vcpu: &mut Vcpu, event: Event) {
+    vcpu.events.exception = event;
+    vcpu.lapic.event_request = true;
+}
+
+/// Ends an emulated instruction of that length, or raises its `#GP(0)`.
+#[inline(always)]
+pub fn finish(vcpu: &mut Vcpu, vmcb: &mut Vmcb, length: u64, result: Result<(), Gp>) {
+    match result {
+        Ok(()) => vmcb.skip(length),
+        Err(Gp) => raise(vcpu, Event::GP),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn rare<M: GuestMemory>(
+    vm: &mut Vm,
+    vcpu: &mut Vcpu,
+    vmcb: &mut Vmcb,
+    memory: &M,
+    code: ExitCode,
+) -> Handled {
+    let key = ExitKey::plain(code.0);
+    match code {
+        // Reads and writes of CR0 to CR15.
+        ExitCode(0x00..=0x1f) | ExitCode::CR0_SEL_WRITE => {
+            control_register::access(vm, vcpu, vmcb, memory, key)
+        }
+        // The host's own: taken when GIF opens.
+        ExitCode::NMI | ExitCode::SMI => Handled { key, next: Next::Interrupt },
+        ExitCode::IRET => {
+            events::iret(vcpu, vmcb);
+            Handled::enter(key)
+        }
+        ExitCode::EXCEPTION_DB => {
+            events::stepped(vcpu, vmcb);
+            Handled::enter(key)
+        }
+        // The guest's caches and TLB are its own; nothing is kept of them.
+        ExitCode::WBINVD | ExitCode::INVD => {
+            vmcb.skip(2);
+            Handled::enter(key)
+        }
+        // No performance counters.
+        ExitCode::RDPMC => {
+            raise(vcpu, Event::GP);
+            Handled::enter(key)
+        }
+        // Instructions of features that CPUID does not offer.
+        ExitCode::VMRUN
+        | ExitCode::VMLOAD
+        | ExitCode::VMSAVE
+        | ExitCode::STGI
+        | ExitCode::CLGI
+        | ExitCode::SKINIT
+        | ExitCode::INVLPGA
+        | ExitCode::RDTSCP
+        | ExitCode::MONITOR
+        | ExitCode::MWAIT
+        | ExitCode::MWAIT_CONDITIONAL
+        | ExitCode::XSETBV
+        | ExitCode::RDPRU
+        | ExitCode::INVLPGB
+        | ExitCode::INVLPGB_ILLEGAL
+        | ExitCode::INVPCID
+        | ExitCode::MCOMMIT
+        | ExitCode::TLBSYNC => {
+            raise(vcpu, Event::UD);
+            Handled::enter(key)
+        }
+        ExitCode::SHUTDOWN => Handled::stop(key, Stop::Shutdown),
+        ExitCode::INVALID => Handled::stop(key, Stop::InvalidGuestState),
+        _ => Handled::stop(key, Stop::UnknownExit),
+    }
+}

@@ -1,0 +1,97 @@
+//! What a VM has once.
+
+use super::{DecrementRule, Effect};
+use crate::fault::Gp;
+
+const ENABLE: u64 = 1;
+const PAGE: u64 = 0xfff;
+
+/// VMMCALL; RET: all that a hypercall page needs.
+const HYPERCALL_CODE: [u8; 4] = [0x0f, 0x01, 0xd9, 0xc3];
+
+/// The state that all vCPUs of a VM share.
+#[derive(Clone, Debug)]
+pub struct Partition {
+    /// Whether SIMP and SIEFP pages are zeroed when a guest enables them, as under KVM's first
+    /// SynIC capability; the second one leaves the pages alone (HV-066).
+    pub zero_pages: bool,
+    /// How the AutoEOI count goes down.
+    pub decrement: DecrementRule,
+    pub(super) auto_eoi_users: u32,
+    offered: bool,
+    memory: u64,
+    guest_os_id: u64,
+    hypercall: u64,
+}
+
+impl Partition {
+    /// A VM with `memory` bytes of RAM from guest-physical address 0. `offered` says whether its
+    /// CPUID has Hyper-V at all.
+    pub const fn new(offered: bool, memory: u64) -> Self {
+        Self {
+            zero_pages: true,
+            decrement: DecrementRule::OldAndNotNew,
+            auto_eoi_users: 0,
+            offered,
+            memory,
+            guest_os_id: 0,
+            hypercall: 0,
+        }
+    }
+
+    /// VM reset. The AutoEOI count follows from the [`super::Synic::reset`] of each vCPU.
+    pub const fn reset(&mut self) {
+        self.guest_os_id = 0;
+        self.hypercall = 0;
+    }
+
+    /// Whether the guest's CPUID has Hyper-V.
+    #[inline]
+    pub const fn offered(&self) -> bool {
+        self.offered
+    }
+
+    /// How many vCPUs use AutoEOI: the HYPERV inhibit is set while this is not 0 (HV-101 to 118).
+    pub const fn auto_eoi_users(&self) -> u32 {
+        self.auto_eoi_users
+    }
+
+    /// The value of GUEST_OS_ID. Not 0: VMMCALL is a Hyper-V hypercall (HC-1).
+    #[inline]
+    pub const fn guest_os_id(&self) -> u64 {
+        self.guest_os_id
+    }
+
+    /// The value of HYPERCALL.
+    pub const fn hypercall(&self) -> u64 {
+        self.hypercall
+    }
+
+    pub(super) const fn set_guest_os_id(&mut self, value: u64) {
+        self.guest_os_id = value;
+        if value == 0 {
+            self.hypercall &= !ENABLE;
+        }
+    }
+
+    pub(super) fn set_hypercall(&mut self, value: u64) -> Result<Effect, Gp> {
+        // KVM drops the whole write, not only the enable bit (HV-028).
+        if self.guest_os_id == 0 {
+            return Ok(Effect::None);
+        }
+        if value & ENABLE == 0 {
+            self.hypercall = value;
+            return Ok(Effect::None);
+        }
+        let address = self.page(value)?;
+        self.hypercall = value;
+        Ok(Effect::WriteBytes { address, bytes: HYPERCALL_CODE })
+    }
+
+    /// The address of the page that an MSR value names; `#GP` if it is not RAM.
+    pub(super) fn page(&self, value: u64) -> Result<u64, Gp> {
+        let address = value & !PAGE;
+        // A page that starts below the end of RAM ends there at the latest.
+        if address < self.memory & !PAGE { Ok(address) } else { Err(Gp) }
+    }
+}

@@ -1,0 +1,62 @@
+//! The rules of the interface, as the guests of a small VM see them.
+
+mod count;
+mod registers;
+mod sints;
+
+use super::*;
+use crate::inhibit::Reason;
+use proptest::prelude::*;
+
+const RAM: u64 = 1 << 20;
+const MASKED: u64 = 0x1_0000;
+const AUTO_EOI: u64 = 0x2_0000;
+
+/// A VM of a few vCPUs.
+struct Vm {
+    partition: Partition,
+    synics: Vec<Synic>,
+    inhibits: Inhibits,
+    now: Ns,
+}
+
+impl Vm {
+    fn new(vcpus: u32) -> Self {
+        Self {
+            partition: Partition::new(true, RAM),
+            synics: (0..vcpus).map(Synic::new).collect(),
+            inhibits: Inhibits::new(0),
+            now: Ns(0),
+        }
+    }
+
+    fn read(&self, vcpu: usize, msr: u32) -> Result<u64, Gp> {
+        read_msr(&self.partition, &self.synics[vcpu], msr, self.now)
+    }
+
+    fn write(&mut self, vcpu: usize, msr: u32, value: u64) -> Result<Effect, Gp> {
+        let synic = &mut self.synics[vcpu];
+        write_msr(&mut self.partition, synic, &mut self.inhibits, msr, value)
+    }
+
+    fn sint(&mut self, vcpu: usize, sint: u32, value: u64) -> u8 {
+        match self.write(vcpu, SINT0 + sint, value) {
+            Ok(Effect::SintChanged { transitions }) => transitions,
+            other => panic!("SINT{sint} := {value:#x} on vCPU {vcpu}: {other:?}"),
+        }
+    }
+
+    /// The count, after a look at whether the inhibit fits it.
+    fn count(&self) -> u32 {
+        let count = self.partition.auto_eoi_users();
+        assert_eq!(self.inhibits.has(Reason::Hyperv), count > 0);
+        count
+    }
+
+    /// A guest's view of all registers, for "nothing changed".
+    fn registers(&self) -> Vec<Result<u64, Gp>> {
+        (0..self.synics.len())
+            .flat_map(|vcpu| (0x4000_0000..0x4000_0200).map(move |msr| self.read(vcpu, msr)))
+            .collect()
+    }
+}

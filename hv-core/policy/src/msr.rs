@@ -1,0 +1,208 @@
+//! MSRs: those of the devices, those that the VMCB holds, and none else.
+
+use crate::fault::Gp;
+use crate::handle::{Handled, Next, Stop, finish};
+use crate::hyperv;
+use crate::lapic::{Delivery, Effect, Mode};
+use crate::memory::GuestMemory;
+use crate::time::Ns;
+use crate::vcpu::Vcpu;
+use crate::vm::Vm;
+use trapline_abi::exit::{self, ExitKey};
+use trapline_defs::msr::{
+    APIC_BASE, EFER, FS_BASE, GS_BASE, HYPERV_FIRST, HYPERV_LAST, KVM_PV_EOI, MISC_ENABLE, PAT, TSC,
+    TSC_DEADLINE, X2APIC_FIRST, X2APIC_LAST, efer,
+};
+use trapline_defs::vmcb::{TlbControl, Vmcb};
+
+/// MSRs that VMLOAD and VMSAVE switch, so that a guest may have them without an exit, as KVM lets
+/// it. Everything else exits.
+pub const PASSED_THROUGH: &[u32] = &[
+    trapline_defs::msr::STAR,
+    trapline_defs::msr::LSTAR,
+    trapline_defs::msr::CSTAR,
+    trapline_defs::msr::SFMASK,
+    FS_BASE,
+    GS_BASE,
+    trapline_defs::msr::KERNEL_GS_BASE,
+];
+
+/// RDMSR or WRMSR.
+#[inline]
+pub fn access<M: GuestMemory>(
+    vm: &mut Vm,
+    vcpu: &mut Vcpu,
+    vmcb: &mut Vmcb,
+    memory: &M,
+    at: u64,
+) -> Handled {
+    let msr = vcpu.gprs.rcx as u32;
+    let write = vmcb.control.exit_info_1 & 1 != 0;
+    let key = ExitKey::access(exit::MSR, msr, write);
+    let now = vm.clock.at(at);
+    let result = if write {
+        let value = vcpu.gprs.rdx << 32 | vmcb.save.rax & 0xffff_ffff;
+        if (X2APIC_FIRST..=X2APIC_LAST).contains(&msr) {
+            match vcpu.lapic.write_msr(msr, value, now) {
+                Ok(effect) => {
+                    vmcb.skip(2);
+                    return match carry_out(vm, vcpu, vmcb, effect) {
+                        Next::Enter => Handled::enter(key),
+                        next => Handled { key, next },
+                    };
+                }
+                Err(Gp) => Err(Gp),
+            }
+        } else {
+            self::write(vm, vcpu, vmcb, memory, msr, value, now)
+        }
+    } else {
+        let value = if (X2APIC_FIRST..=X2APIC_LAST).contains(&msr) {
+            vcpu.lapic.read_msr(msr, now)
+        } else {
+            read(vm, vcpu, vmcb, msr, now)
+        };
+        value.map(|value| {
+            vmcb.save.rax = value & 0xffff_ffff;
+            vcpu.gprs.rdx = value >> 32;
+        })
+    };
+    finish(vcpu, vmcb, 2, result);
+    Handled::enter(key)
+}
+
+/// What a write to the local APIC asks for beyond it, and the copies of its state elsewhere.
+#[inline]
+pub fn carry_out(
+    vm: &mut Vm,
+    vcpu: &mut Vcpu,
+    vmcb: &mut Vmcb,
+    effect: Effect,
+) -> Next {
+    match effect {
+        Effect::Ipi(icr) => match vcpu.lapic.receive_own(icr) {
+            Delivery::Interrupt { .. } | Delivery::None => return Next::Enter,
+            Delivery::Init => return Next::Stop(Stop::Init),
+            delivery => Vm::receive(vcpu, delivery),
+        },
+        Effect::Eoi(eoi) => {
+            if eoi.ioapic {
+                vm.end_of_interrupt(vcpu, eoi);
+            }
+            return Next::Enter;
+        }
+        Effect::None => {
+            // TPR, LVTs and the timer are among those.
+            vmcb.control.v_intr.set_v_tpr(vcpu.lapic.tpr() >> 4);
+            vcpu.rearm = true;
+            if vcpu.lapic.map_changed {
+                map_changed(vm, vcpu);
+            }
+        }
+    }
+    Next::Enter
+}
+
+/// Destinations or redirection entries changed: what was derived from them is derived anew.
+#[cold]
+pub fn map_changed(vm: &mut Vm, vcpu: &mut Vcpu) {
+    vcpu.lapic.map_changed = false;
+    let handled = vm.ioapic.handled_by(&vcpu.lapic);
+    vcpu.lapic.set_ioapic_handled(handled);
+    vcpu.cpuid.set_apic_enabled(vcpu.lapic.mode() != Mode::Disabled);
+}
+
+#[cold]
+#[inline(never)]
+fn read(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &Vmcb, msr: u32, now: Ns) -> Result<u64, Gp> {
+    Ok(match msr {
+        TSC => vm.clock.ticks(now.0),
+        APIC_BASE => vcpu.lapic.base(),
+        MISC_ENABLE => vcpu.msrs.misc_enable,
+        PAT => vmcb.save.g_pat,
+        TSC_DEADLINE if vm.machine.tsc_deadline => vcpu.lapic.read_tsc_deadline(),
+        // VMRUN needs SVME in every guest's EFER; the guest never had it.
+        EFER => vmcb.save.efer & !efer::SVME,
+        HYPERV_FIRST..=HYPERV_LAST => return hyperv::read_msr(&vm.partition, &vcpu.synic, msr, now),
+        KVM_PV_EOI if vm.machine.kvm => vcpu.pv_eoi.read_msr(),
+        _ => return Err(Gp),
+    })
+}
+
+#[cold]
+#[inline(never)]
+fn write<M: GuestMemory>(
+    vm: &mut Vm,
+    vcpu: &mut Vcpu,
+    vmcb: &mut Vmcb,
+    memory: &M,
+    msr: u32,
+    value: u64,
+    now: Ns,
+) -> Result<(), Gp> {
+    match msr {
+        APIC_BASE => {
+            vcpu.lapic.set_base(value, vm.machine.x2apic)?;
+            map_changed(vm, vcpu);
+            vcpu.rearm = true;
+        }
+        MISC_ENABLE => vcpu.msrs.misc_enable = value,
+        PAT => {
+            let types_exist = value.to_le_bytes().iter().all(|t| matches!(t, 0 | 1 | 4..=7));
+            if !types_exist {
+                return Err(Gp);
+            }
+            vmcb.save.g_pat = value;
+        }
+        TSC_DEADLINE if vm.machine.tsc_deadline => {
+            vcpu.lapic.write_tsc_deadline(value, now);
+            vcpu.rearm = true;
+        }
+        EFER => write_efer(vmcb, value)?,
+        HYPERV_FIRST..=HYPERV_LAST => write_hyperv(vm, vcpu, memory, msr, value)?,
+        KVM_PV_EOI if vm.machine.kvm => vcpu.pv_eoi.write_msr(value, vm.memory)?,
+        _ => return Err(Gp),
+    }
+    Ok(())
+}
+
+fn write_efer(vmcb: &mut Vmcb, value: u64) -> Result<(), Gp> {
+    const KNOWN: u64 = efer::SCE | efer::LME | efer::LMA | efer::NXE;
+    let old = vmcb.save.efer;
+    // LME cannot change under paging, and LMA never by a write.
+    if value & !KNOWN != 0 || (value ^ old) & efer::LME != 0 {
+        return Err(Gp);
+    }
+    vmcb.save.efer = value & !efer::LMA | old & efer::LMA | efer::SVME;
+    // Entries of the old NXE may be cached.
+    vmcb.control.tlb_control = TlbControl::FLUSH_ALL;
+    Ok(())
+}
+
+fn write_hyperv<M: GuestMemory>(
+    vm: &mut Vm,
+    vcpu: &mut Vcpu,
+    memory: &M,
+    msr: u32,
+    value: u64,
+) -> Result<(), Gp> {
+    let effect =
+        hyperv::write_msr(&mut vm.partition, &mut vcpu.synic, &mut vm.inhibits, msr, value)?;
+    match effect {
+        hyperv::Effect::WriteBytes { address, bytes } => {
+            for (at, byte) in bytes.into_iter().enumerate() {
+                memory.write_u8(address + at as u64, byte);
+            }
+        }
+        hyperv::Effect::ZeroPage { address } => {
+            for at in 0..4096 {
+                memory.write_u8(address + at, 0);
+            }
+        }
+        // Nobody posts messages yet, and no AVIC has to be switched.
+        hyperv::Effect::None
+        | hyperv::Effect::EndOfMessage
+        | hyperv::Effect::SintChanged { .. } => {}
+    }
+    Ok(())
+}

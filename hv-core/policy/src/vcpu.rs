@@ -1,0 +1,63 @@
+//! A vCPU, as far as the policy knows it. The rest of it is in its VMCB.
+
+use crate::cpuid::{self, CpuidTable, Host};
+use crate::decode::Decoder;
+use crate::events::Events;
+use crate::gprs::Gprs;
+use crate::hyperv::Synic;
+use crate::lapic::{Lapic, TscClock};
+use crate::pv_eoi::PvEoi;
+use trapline_abi::plan::Machine;
+
+/// MSRs that are neither in the VMCB nor a device's.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainMsrs {
+    /// IA32_MISC_ENABLE.
+    pub misc_enable: u64,
+}
+
+/// One vCPU.
+#[derive(Debug)]
+pub struct Vcpu {
+    /// Its registers, which the world switch loads and saves.
+    pub gprs: Gprs,
+    /// Its local APIC.
+    pub lapic: Lapic,
+    /// Its events outside the APIC.
+    pub events: Events,
+    /// A deadline of it or of the VM may have moved: arm the host's timer again.
+    pub rearm: bool,
+    /// Its SynIC.
+    pub synic: Synic,
+    /// Its paravirtual EOI.
+    pub pv_eoi: PvEoi,
+    /// Its CPUID answers.
+    pub cpuid: CpuidTable,
+    /// Its instruction decoder.
+    pub decoder: Decoder,
+    /// Its other MSRs.
+    pub msrs: PlainMsrs,
+}
+
+impl Vcpu {
+    /// A vCPU after power-on. `index` is its APIC id and VP index.
+    pub fn new(machine: &Machine, host: &Host, tsc_khz: u32, index: u32, count: u32) -> Self {
+        let mut lapic = Lapic::new(index, index == 0);
+        lapic.set_tsc_clock(TscClock { khz: tsc_khz, offset: 0 });
+        lapic.offer_tsc_deadline(machine.tsc_deadline);
+        lapic.physical_address_bits = host.physical_bits;
+        // The CR8 intercept of a new vCPU holds until the first evaluation (rule CR8-1).
+        lapic.event_request = true;
+        Self {
+            gprs: Gprs::default(),
+            lapic,
+            events: Events::default(),
+            rearm: true,
+            synic: Synic::new(index),
+            pv_eoi: PvEoi::new(),
+            cpuid: CpuidTable::new(machine, host, cpuid::Vcpu { apic_id: index, count }),
+            decoder: Decoder::new(),
+            msrs: PlainMsrs { misc_enable: 1 },
+        }
+    }
+}

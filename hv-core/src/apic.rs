@@ -1,0 +1,86 @@
+//! The host's own local APIC: the one-shot timer behind every deadline and budget.
+
+// UNSAFETY: MSRs and the APIC page.
+#![expect(unsafe_code, reason = "drives the host's APIC and waits for interrupts")]
+
+use crate::arch::interrupts::{SPURIOUS, TIMER, X2APIC};
+use core::arch::asm;
+use core::arch::x86_64::__cpuid;
+use core::sync::atomic::Ordering;
+use trapline_defs::cpuid::X2APIC_BIT;
+use trapline_defs::msr::APIC_BASE;
+use x86_64::registers::model_specific::Msr;
+
+const PAGE: u64 = 0xfee0_0000;
+const TPR: u32 = 0x08;
+const SVR: u32 = 0x0f;
+const LVT_TIMER: u32 = 0x32;
+const INITIAL_COUNT: u32 = 0x38;
+const CURRENT_COUNT: u32 = 0x39;
+const DIVIDE: u32 = 0x3e;
+const DIVIDE_BY_1: u32 = 0xb;
+
+/// The APIC of the core that it was opened on.
+pub struct HostApic {
+    x2apic: bool,
+}
+
+impl HostApic {
+    /// Enables the core's APIC, in x2APIC mode where there is one, with its timer in one-shot mode.
+    pub fn open() -> Self {
+        let x2apic = __cpuid(1).ecx & X2APIC_BIT != 0;
+        let mut base = Msr::new(APIC_BASE);
+        // SAFETY: enabling the APIC of the core we own; its page is identity-mapped uncached.
+        unsafe {
+            let enable = if x2apic { 0xc00 } else { 0x800 };
+            base.write(base.read() | enable);
+        }
+        X2APIC.store(u8::from(x2apic), Ordering::Relaxed);
+        let apic = Self { x2apic };
+        apic.write(SVR, 0x100 | u32::from(SPURIOUS));
+        apic.write(TPR, 0);
+        apic.write(DIVIDE, DIVIDE_BY_1);
+        apic.write(LVT_TIMER, u32::from(TIMER));
+        apic
+    }
+
+    /// Arms the timer: it fires after `count` ticks of the APIC's clock; 0 stops it.
+    #[inline]
+    pub fn arm(&self, count: u32) {
+        self.write(INITIAL_COUNT, count);
+    }
+
+    /// Ticks that are left.
+    pub fn left(&self) -> u32 {
+        self.read(CURRENT_COUNT)
+    }
+
+    /// Register `number` is MSR 800h + number, or 16 times that in the page.
+    fn write(&self, number: u32, value: u32) {
+        // SAFETY: registers of the own APIC; none of those used here has an effect on memory.
+        unsafe {
+            if self.x2apic {
+                Msr::new(0x800 + number).write(u64::from(value));
+            } else {
+                ((PAGE + u64::from(number) * 16) as *mut u32).write_volatile(value);
+            }
+        }
+    }
+
+    fn read(&self, number: u32) -> u32 {
+        // SAFETY: as for `write`.
+        unsafe {
+            if self.x2apic {
+                Msr::new(0x800 + number).read() as u32
+            } else {
+                ((PAGE + u64::from(number) * 16) as *const u32).read_volatile()
+            }
+        }
+    }
+}
+
+/// Sleeps until the next interrupt was taken. RFLAGS.IF is clear before and after.
+pub fn wait() {
+    // SAFETY: STI opens after HLT, so an interrupt that is already pending ends the sleep.
+    unsafe { asm!("sti", "hlt", "cli", options(nostack)) };
+}

@@ -1,0 +1,142 @@
+//! The host's IDT.
+//!
+//! hv-core runs with GIF or IF clear except in two places (`svm::gif::open`, `apic::wait`), and
+//! expects two interrupts there: its timer and a kick. Anything else is fatal.
+
+// UNSAFETY: interrupt entry points.
+#![expect(unsafe_code, reason = "naked entry points and the IDT")]
+
+use crate::arch::page::Once;
+use crate::arch::segments::{IST_DOUBLE_FAULT, IST_INTERRUPT, IST_MACHINE_CHECK, IST_NMI};
+use core::arch::naked_asm;
+use core::sync::atomic::{AtomicU8, AtomicU32};
+use x86_64::VirtAddr;
+use x86_64::structures::idt::{Entry, HandlerFunc, InterruptDescriptorTable};
+
+/// Vector of the host's APIC timer.
+pub const TIMER: u8 = 0x41;
+/// Vector of spurious interrupts.
+pub const SPURIOUS: u8 = 0xff;
+
+/// 1 when the host's APIC is in x2APIC mode: decides how the timer's handler ends the interrupt.
+pub static X2APIC: AtomicU8 = AtomicU8::new(0);
+
+/// How often the timer fired; what waits for it compares.
+pub static TIMER_TICKS: AtomicU32 = AtomicU32::new(0);
+
+static IDT: Once<InterruptDescriptorTable> = Once::new(InterruptDescriptorTable::new());
+
+/// Timer: counts and ends the interrupt. It touches no XMM register, so it saves none.
+#[unsafe(naked)]
+extern "C" fn timer() {
+    naked_asm!(
+        "push rax",
+        "push rcx",
+        "push rdx",
+        "lock inc dword ptr [{ticks}]",
+        "xor eax, eax",
+        "cmp byte ptr [{x2apic}], 0",
+        "je 2f",
+        "xor edx, edx",
+        "mov ecx, 0x80b",
+        "wrmsr",
+        "jmp 3f",
+        "2:",
+        "mov ecx, 0xfee000b0",
+        "mov dword ptr [rcx], eax",
+        "3:",
+        "pop rdx",
+        "pop rcx",
+        "pop rax",
+        "iretq",
+        ticks = sym TIMER_TICKS,
+        x2apic = sym X2APIC,
+    )
+}
+
+/// Spurious interrupts need no EOI.
+#[unsafe(naked)]
+extern "C" fn spurious() {
+    naked_asm!("iretq")
+}
+
+/// An exception without an error code, or an interrupt that nobody expects.
+macro_rules! fatal_entry {
+    ($vector:literal) => {{
+        #[unsafe(naked)]
+        extern "C" fn entry() {
+            naked_asm!("push 0", "push {v}", "jmp {f}", v = const $vector, f = sym enter_fatal)
+        }
+        entry as *const () as u64
+    }};
+    ($vector:literal with error code) => {{
+        #[unsafe(naked)]
+        extern "C" fn entry() {
+            naked_asm!("push {v}", "jmp {f}", v = const $vector, f = sym enter_fatal)
+        }
+        entry as *const () as u64
+    }};
+}
+
+#[unsafe(naked)]
+extern "C" fn enter_fatal() {
+    naked_asm!("mov rdi, rsp", "and rsp, -16", "call {f}", "ud2", f = sym fatal)
+}
+
+#[repr(C)]
+struct Frame {
+    vector: u64,
+    error_code: u64,
+    rip: u64,
+    cs: u64,
+    rflags: u64,
+    rsp: u64,
+}
+
+extern "C" fn fatal(frame: &Frame) -> ! {
+    let cr2 = x86_64::registers::control::Cr2::read_raw();
+    panic!(
+        "host vector {:#x} error {:#x} rip {:#x} rsp {:#x} rflags {:#x} cr2 {cr2:#x}",
+        frame.vector, frame.error_code, frame.rip, frame.rsp, frame.rflags
+    )
+}
+
+fn set<F>(entry: &mut Entry<F>, handler: u64, ist: u16) {
+    // SAFETY: the handlers above keep to the interrupt calling convention; the IST entries exist.
+    unsafe {
+        (*core::ptr::from_mut(entry).cast::<Entry<HandlerFunc>>())
+            .set_handler_addr(VirtAddr::new(handler))
+            .set_stack_index(ist);
+    }
+}
+
+/// Fills and loads the IDT; once.
+pub fn load() {
+    let idt = IDT.take();
+    let plain = IST_INTERRUPT;
+    set(&mut idt.divide_error, fatal_entry!(0), plain);
+    set(&mut idt.debug, fatal_entry!(1), plain);
+    set(&mut idt.non_maskable_interrupt, fatal_entry!(2), IST_NMI);
+    set(&mut idt.breakpoint, fatal_entry!(3), plain);
+    set(&mut idt.overflow, fatal_entry!(4), plain);
+    set(&mut idt.bound_range_exceeded, fatal_entry!(5), plain);
+    set(&mut idt.invalid_opcode, fatal_entry!(6), plain);
+    set(&mut idt.device_not_available, fatal_entry!(7), plain);
+    set(&mut idt.double_fault, fatal_entry!(8 with error code), IST_DOUBLE_FAULT);
+    set(&mut idt.invalid_tss, fatal_entry!(10 with error code), plain);
+    set(&mut idt.segment_not_present, fatal_entry!(11 with error code), plain);
+    set(&mut idt.stack_segment_fault, fatal_entry!(12 with error code), plain);
+    set(&mut idt.general_protection_fault, fatal_entry!(13 with error code), plain);
+    set(&mut idt.page_fault, fatal_entry!(14 with error code), plain);
+    set(&mut idt.x87_floating_point, fatal_entry!(16), plain);
+    set(&mut idt.alignment_check, fatal_entry!(17 with error code), plain);
+    set(&mut idt.machine_check, fatal_entry!(18), IST_MACHINE_CHECK);
+    set(&mut idt.simd_floating_point, fatal_entry!(19), plain);
+    let unexpected = fatal_entry!(0x100);
+    for vector in 32..=254u8 {
+        set(&mut idt[vector], unexpected, plain);
+    }
+    set(&mut idt[TIMER], timer as *const () as u64, plain);
+    set(&mut idt[SPURIOUS], spurious as *const () as u64, plain);
+    idt.load();
+}

@@ -1,0 +1,49 @@
+//! Pages, and statics that one owner writes.
+
+// UNSAFETY: statics that hardware reads need interior mutability.
+#![expect(unsafe_code, reason = "a cell that is handed out once must be Sync")]
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+/// A 4 KiB page.
+#[repr(C, align(4096))]
+pub struct Page(pub [u8; 4096]);
+
+impl Page {
+    /// A page of one byte.
+    pub const fn filled(byte: u8) -> Self {
+        Self([byte; 4096])
+    }
+}
+
+/// A static that has one owner, who takes it once.
+pub struct Once<T> {
+    taken: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached only through the one reference that `take` hands out.
+unsafe impl<T: Send> Sync for Once<T> {}
+
+impl<T> Once<T> {
+    /// A static that nobody took yet.
+    pub const fn new(value: T) -> Self {
+        Self { taken: AtomicBool::new(false), value: UnsafeCell::new(value) }
+    }
+
+    /// The only reference to it.
+    ///
+    /// # Panics
+    /// The second time.
+    pub fn take(&'static self) -> &'static mut T {
+        assert!(!self.taken.swap(true, Ordering::Relaxed), "a static was taken twice");
+        // SAFETY: the flag makes sure that this happens once.
+        unsafe { &mut *self.value.get() }
+    }
+}
+
+/// The physical address of something in hv-core's identity map.
+pub fn physical<T: ?Sized>(thing: &T) -> u64 {
+    core::ptr::from_ref(thing).cast::<()>() as u64
+}

@@ -1,0 +1,65 @@
+//! How hv-core starts: from two loaders to one set of facts.
+
+// UNSAFETY: the entry assembly, and the addresses that loaders hand over.
+#![expect(unsafe_code, reason = "the entry point, and reading what the loader left in memory")]
+
+mod fw_cfg;
+mod memory_map;
+mod multiboot2;
+mod pvh;
+
+use crate::{apic, arch, debug_exit, phase, records, suite};
+use memory_map::{GUEST_AREA, MemoryMap, PLAN_AREA};
+use trapline_abi::debug_exit::{NO_PLAN, UNUSABLE};
+use trapline_abi::plan::MAX_PLAN;
+use trapline_abi::record::{BootPath, Level};
+
+core::arch::global_asm!(include_str!("entry.s"), options(att_syntax, raw));
+
+pub use memory_map::GUEST_AREA as GUEST_MEMORY_ADDRESS;
+
+/// What a loader has to say.
+struct BootFacts {
+    path: BootPath,
+    memory: MemoryMap,
+    /// Bytes of the plan in the plan area, or why there is none.
+    plan: Result<usize, &'static str>,
+}
+
+/// Called by `entry.s` on the boot core, once.
+#[unsafe(no_mangle)]
+extern "C" fn hv_main(path: u64, info: u64) -> ! {
+    records::open();
+    arch::segments::load_boot_core();
+    arch::interrupts::load();
+    phase::mask_pics();
+    let facts = match path {
+        1 => pvh::read(info),
+        2 => multiboot2::read(info),
+        _ => panic!("started by a loader that speaks neither PVH nor Multiboot2"),
+    };
+    if let Err(missing) = facts.memory.require() {
+        records::log(Level::Error, format_args!("not enough memory: {missing}"));
+        records::drain();
+        debug_exit::end(UNUSABLE);
+    }
+    let apic = apic::HostApic::open();
+    let plan = match facts.plan {
+        // SAFETY: the loader's code copied that many bytes there, and nothing writes there again.
+        Ok(length) => unsafe { core::slice::from_raw_parts(PLAN_AREA as *const u8, length) },
+        Err(why) => {
+            records::log(Level::Error, format_args!("no plan: {why}"));
+            records::drain();
+            debug_exit::end(NO_PLAN);
+        }
+    };
+    suite::run(facts.path, plan, apic)
+}
+
+/// The plan area's bytes, for the loaders to fill.
+fn plan_area() -> &'static mut [u8] {
+    const { assert!(PLAN_AREA + MAX_PLAN as u64 <= GUEST_AREA) }
+    // SAFETY: the area is RAM (`MemoryMap::require` checks before it is read), belongs to nothing
+    // else, and is filled once, before `hv_main` reads it.
+    unsafe { core::slice::from_raw_parts_mut(PLAN_AREA as *mut u8, MAX_PLAN) }
+}

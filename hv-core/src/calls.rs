@@ -1,0 +1,135 @@
+//! Payload calls.
+//!
+//! A call costs its trap and no guest time: what hv-core does for it is taken out of the guest's
+//! clock, so that a report in the middle of a payload shifts nothing behind it.
+
+use crate::core_block::CoreBlock;
+use crate::scenario::End;
+use crate::{clock, records, report, run};
+use trapline_abi::call::{Call, Query, UNAVAILABLE};
+use trapline_abi::boot::GUEST_MEMORY;
+use trapline_abi::record::{Level, Outcome, Record};
+use trapline_defs::vmcb::TlbControl;
+
+const VCPU: u16 = 0;
+
+/// The window that is open, if one is.
+#[derive(Clone, Copy)]
+pub struct OpenWindow {
+    label: Label,
+    /// TSC right before the guest was entered behind the begin mark.
+    started: u64,
+}
+
+impl OpenWindow {
+    /// None is open.
+    pub const NONE: Self = Self { label: Label::EMPTY, started: 0 };
+}
+
+/// A name that a payload gave, copied out of its memory; 40 bytes at most.
+#[derive(Clone, Copy)]
+pub struct Label {
+    bytes: [u8; 40],
+    length: u8,
+}
+
+impl Label {
+    const EMPTY: Self = Self { bytes: [0; 40], length: 0 };
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or("(not UTF-8)")
+    }
+}
+
+/// Reads the text that RBX and RCX point at.
+fn text<const N: usize>(core: &CoreBlock, buffer: &mut [u8; N]) -> usize {
+    let gprs = &core.vcpu.gprs;
+    let length = (gprs.rcx as usize).min(N);
+    if core.memory.read(gprs.rbx, &mut buffer[..length]) { length } else { 0 }
+}
+
+fn label(core: &CoreBlock) -> Label {
+    let mut label = Label::EMPTY;
+    label.length = text(core, &mut label.bytes) as u8;
+    label
+}
+
+/// Answers the call that the vCPU stopped at; an end ends the scenario.
+pub fn answer(core: &mut CoreBlock) -> Option<End> {
+    let (first, third, fourth) = (core.vcpu.gprs.rbx, core.vcpu.gprs.rdx, core.vcpu.gprs.rsi);
+    let call = Call::from_number(core.world.vmcb().save.rax)?;
+    let mut answer = 0;
+    match call {
+        Call::Begin => {
+            if core.account.in_window() {
+                return Some(End::new(Outcome::Unhandled, format_args!("a window within a window")));
+            }
+            core.window.label = label(core);
+            core.account.begin_window();
+        }
+        Call::End => {
+            if !core.account.in_window() {
+                return Some(End::new(Outcome::Unhandled, format_args!("end without begin")));
+            }
+            core.account.end_window();
+            let ticks = core.exited_at - core.window.started;
+            report::window(core, ticks);
+        }
+        Call::Check => {
+            let label = label(core);
+            let (expected, actual) = (third, fourth);
+            records::put(&Record::Check { vcpu: VCPU, label: label.as_str(), expected, actual });
+        }
+        Call::Value => {
+            let label = label(core);
+            records::put(&Record::Value { vcpu: VCPU, label: label.as_str(), value: third });
+        }
+        Call::Log => {
+            let mut line = [0; 128];
+            let length = text(core, &mut line);
+            let line = core::str::from_utf8(&line[..length]).unwrap_or("(not UTF-8)");
+            records::log(Level::Info, format_args!("{line}"));
+        }
+        Call::Done => return Some(End::new(Outcome::Done, format_args!(""))),
+        Call::Panic => {
+            let mut message = [0; 192];
+            let length = text(core, &mut message);
+            let message = core::str::from_utf8(&message[..length]).unwrap_or("(not UTF-8)");
+            return Some(End::new(Outcome::Panic, format_args!("{message}")));
+        }
+        Call::Query => answer = query(core, first),
+        Call::Evict => {
+            if first >= GUEST_MEMORY {
+                answer = UNAVAILABLE;
+            } else {
+                core.tables.unmap(first);
+                core.world.vmcb().control.tlb_control = TlbControl::FLUSH_ALL;
+            }
+        }
+    }
+    core.world.vmcb().save.rax = answer;
+    let now = clock::now();
+    core.hide_time(now - core.exited_at);
+    // Deadlines moved with the clock.
+    core.armed_for = 0;
+    run::arm(core);
+    core.window.started = clock::now();
+    None
+}
+
+fn query(core: &CoreBlock, number: u64) -> u64 {
+    match Query::from_number(number) {
+        Some(Query::AutoEoiCount) => u64::from(core.vm.partition.auto_eoi_users()),
+        Some(Query::ApicvInhibits) => u64::from(core.vm.inhibits.mask()),
+        Some(Query::Injections) => core.vcpu.events.injections,
+        None => UNAVAILABLE,
+    }
+}
+
+impl OpenWindow {
+    /// Its name.
+    pub fn label(&self) -> &Label {
+        &self.label
+    }
+}

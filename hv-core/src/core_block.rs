@@ -1,0 +1,75 @@
+//! What one core owns.
+//!
+//! Everything that a core needs while it runs a guest hangs off one [`CoreBlock`]: no static is
+//! shared on the exit path, so another core only needs another block.
+
+use crate::apic::HostApic;
+use crate::calls::OpenWindow;
+use crate::clock::Clock;
+use crate::guest_memory::GuestRam;
+use crate::svm::tables::VmTables;
+use crate::svm::world::World;
+use hv_core::account::Account;
+use hv_core::last_exits::LastExits;
+use trapline_defs::cpuid::SvmFeatures;
+use trapline_policy::cpuid::Host;
+use trapline_policy::vcpu::Vcpu;
+use trapline_policy::vm::Vm;
+
+/// Why the run loop was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Never entered.
+    Not,
+    /// The vCPU blocks.
+    Block,
+    /// A payload call.
+    Call,
+    /// The vCPU is halted and nothing can wake it.
+    Stuck,
+    /// Ended by the policy.
+    Stop(trapline_policy::handle::Stop),
+    /// The time budget is used up.
+    TimeBudget,
+    /// The exit budget is used up.
+    ExitBudget,
+}
+
+/// A core and the vCPU that it runs. `#[repr(C)]` keeps the world switch's part in front.
+#[repr(C)]
+pub struct CoreBlock {
+    /// What the world switch reads and writes.
+    pub world: World,
+    /// The vCPU.
+    pub vcpu: Vcpu,
+    /// Its accounts.
+    pub account: &'static mut Account,
+    /// Its last exits.
+    pub last_exits: LastExits,
+    /// The VM. One vCPU a VM until cores are brought up: then it moves behind a lock of its own.
+    pub vm: Vm,
+    /// Guest RAM.
+    pub memory: GuestRam,
+    /// Nested page tables and permission maps.
+    pub tables: &'static mut VmTables,
+    /// The host's timer.
+    pub apic: HostApic,
+    /// Frequencies.
+    pub clock: Clock,
+    /// TSC of the last exit.
+    pub exited_at: u64,
+    /// Traps that are left in the budget.
+    pub exits_left: u64,
+    /// TSC at which the time budget ends.
+    pub ends_at: u64,
+    /// TSC for which the host's timer is armed.
+    pub armed_for: u64,
+    /// Why the run loop was left.
+    pub left: Left,
+    /// The window that is open.
+    pub window: OpenWindow,
+    /// What guests may know of the processor; kept for the next scenario.
+    pub host: Host,
+    /// The processor's SVM features; kept for the next scenario.
+    pub features: SvmFeatures,
+}

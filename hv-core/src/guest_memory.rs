@@ -1,0 +1,82 @@
+//! Guest memory from the host's side.
+
+// UNSAFETY: raw access to memory that a guest changes at any time.
+#![expect(unsafe_code, reason = "volatile access to guest RAM")]
+
+use crate::boot::GUEST_MEMORY_ADDRESS;
+use trapline_abi::boot::GUEST_MEMORY;
+use trapline_policy::memory::GuestMemory;
+
+/// The guest's RAM: `GUEST_MEMORY` bytes at a fixed host-physical address.
+pub struct GuestRam(());
+
+impl GuestRam {
+    /// The one guest's RAM.
+    ///
+    /// # Safety
+    /// The boot code must have checked that RAM is there (`MemoryMap::require`), and nothing but
+    /// this handle may use it.
+    pub unsafe fn new() -> Self {
+        Self(())
+    }
+
+    /// Its host-physical address.
+    pub const ADDRESS: u64 = GUEST_MEMORY_ADDRESS;
+
+    /// Makes it zero.
+    pub fn clear(&mut self) {
+        // SAFETY: the whole of guest RAM, and no guest runs: the handle is borrowed mutably.
+        unsafe { core::ptr::write_bytes(Self::ADDRESS as *mut u8, 0, GUEST_MEMORY as usize) };
+    }
+
+    /// Copies bytes in; `false` if they do not fit.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
+        let end = address.checked_add(bytes.len() as u64);
+        if end.is_none_or(|end| end > GUEST_MEMORY) {
+            return false;
+        }
+        let to = (Self::ADDRESS + address) as *mut u8;
+        // SAFETY: in guest RAM, which no Rust reference points into.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+        true
+    }
+
+    /// Copies bytes out; `false` if there are none.
+    pub fn read(&self, address: u64, bytes: &mut [u8]) -> bool {
+        let end = address.checked_add(bytes.len() as u64);
+        if end.is_none_or(|end| end > GUEST_MEMORY) {
+            return false;
+        }
+        let from = (Self::ADDRESS + address) as *const u8;
+        // SAFETY: as for `write`. A guest on another core may change the bytes meanwhile; they are
+        // plain bytes, and the copy is ours.
+        unsafe { core::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len()) };
+        true
+    }
+}
+
+impl GuestMemory for GuestRam {
+    #[inline(always)]
+    fn size(&self) -> u64 {
+        GUEST_MEMORY
+    }
+
+    #[inline(always)]
+    fn read_u64(&self, address: u64) -> Option<u64> {
+        if address > GUEST_MEMORY - 8 {
+            return None;
+        }
+        // SAFETY: in guest RAM; unaligned reads are fine, and volatile because the guest writes.
+        Some(unsafe { ((Self::ADDRESS + (address & !7)) as *const u64).read_volatile() })
+    }
+
+    #[inline]
+    fn write_u8(&self, address: u64, value: u8) -> bool {
+        if address >= GUEST_MEMORY {
+            return false;
+        }
+        // SAFETY: in guest RAM.
+        unsafe { ((Self::ADDRESS + address) as *mut u8).write_volatile(value) };
+        true
+    }
+}

@@ -1,0 +1,134 @@
+//! The run loop's handler: what happens between #VMEXIT and the next VMRUN.
+
+// UNSAFETY: called from assembly.
+#![expect(unsafe_code, reason = "entered from the world switch")]
+
+use crate::core_block::{CoreBlock, Left};
+use crate::{apic, clock, svm};
+use trapline_defs::vmcb::TlbControl;
+use trapline_policy::events;
+use trapline_policy::handle::{self, Next};
+use trapline_policy::time::Ns;
+
+/// One exit; it happened at TSC `exited_at`. Returns whether to enter the guest again.
+///
+/// # Safety
+/// Only the world switch calls this, with GIF clear and the guest's state saved.
+pub unsafe extern "C" fn on_exit(core: &mut CoreBlock, exited_at: u64) -> bool {
+    core.account.close(core.world.entered_at);
+    let CoreBlock { world, vcpu, vm, memory, .. } = core;
+    let vmcb = world.vmcb();
+    let rip = vmcb.save.rip;
+    vmcb.control.tlb_control = TlbControl::NONE;
+    let handled = handle::exit(vm, vcpu, vmcb, memory, exited_at);
+    core.last_exits.push(handled.key, rip, exited_at);
+    core.account.open(handled.key, exited_at);
+    core.exits_left -= 1;
+    if handled.next != Next::Enter || core.vcpu.rearm || core.exits_left == 0 {
+        return after(core, handled.next, exited_at);
+    }
+    true
+}
+
+/// What most exits do not need.
+#[inline(never)]
+fn after(core: &mut CoreBlock, next: Next, exited_at: u64) -> bool {
+    core.exited_at = exited_at;
+    if core.exits_left == 0 {
+        return leave(core, Left::ExitBudget);
+    }
+    match next {
+        Next::Enter => {}
+        Next::Interrupt => {
+            svm::gif::take_pending();
+            let now = clock::now();
+            if now >= core.ends_at {
+                return leave(core, Left::TimeBudget);
+            }
+            // The timer may have been the one that a deadline was armed with.
+            core.armed_for = 0;
+            let_time_pass(core, now);
+        }
+        Next::Map(address) => {
+            core.tables.map(address);
+            core.world.vmcb().control.tlb_control = TlbControl::FLUSH_ALL;
+        }
+        Next::Block => return leave(core, Left::Block),
+        Next::Call => return leave(core, Left::Call),
+        Next::Stop(stop) => return leave(core, Left::Stop(stop)),
+    }
+    arm(core);
+    true
+}
+
+fn leave(core: &mut CoreBlock, left: Left) -> bool {
+    core.left = left;
+    false
+}
+
+/// Lets guest time pass to host TSC `now`: deadlines fire, and what they bring is evaluated.
+fn let_time_pass(core: &mut CoreBlock, now: u64) {
+    let CoreBlock { world, vcpu, vm, memory, .. } = core;
+    let time = vm.clock.at(now);
+    vcpu.lapic.advance(time);
+    vm.advance(vcpu, time);
+    if vcpu.lapic.event_request {
+        events::evaluate(vm, vcpu, world.vmcb(), memory);
+    }
+}
+
+/// Arms the host's timer for the next deadline or the end of the budget, whichever comes first.
+pub fn arm(core: &mut CoreBlock) {
+    core.vcpu.rearm = false;
+    let deadline = core.vcpu.lapic.next_deadline().min(core.vm.next_deadline());
+    let mut wanted = core.ends_at;
+    if deadline != Ns::NEVER {
+        let ticks = core.vm.clock.ticks(deadline.0);
+        wanted = wanted.min(ticks.wrapping_sub(core.vm.clock.offset));
+    }
+    if wanted != core.armed_for {
+        core.armed_for = wanted;
+        let left = wanted.saturating_sub(clock::now());
+        core.apic.arm(core.clock.apic_ticks(left));
+    }
+}
+
+/// Blocks until the vCPU has something to wake for. GIF is clear before and after.
+///
+/// Returns why the scenario ends instead, if it does.
+pub fn block(core: &mut CoreBlock) -> Option<Left> {
+    loop {
+        let now = clock::now();
+        if now >= core.ends_at {
+            return Some(Left::TimeBudget);
+        }
+        let_time_pass_halted(core, now);
+        let CoreBlock { world, vcpu, vm, .. } = core;
+        if handle::wakes(vm, vcpu, world.vmcb()) {
+            // What woke it is injected right away, without a window (rule HLT-2).
+            let CoreBlock { world, vcpu, vm, memory, .. } = core;
+            vcpu.lapic.event_request = true;
+            events::evaluate(vm, vcpu, world.vmcb(), memory);
+            arm(core);
+            return None;
+        }
+        let deadline = core.vcpu.lapic.next_deadline().min(core.vm.next_deadline());
+        if deadline == Ns::NEVER {
+            return Some(Left::Stuck);
+        }
+        arm(core);
+        // IF is clear here, so nothing is taken before the sleep begins.
+        svm::gif::open();
+        apic::wait();
+        svm::gif::close();
+        core.armed_for = 0;
+    }
+}
+
+/// As [`let_time_pass`], but nothing is evaluated: the vCPU is not about to be entered.
+fn let_time_pass_halted(core: &mut CoreBlock, now: u64) {
+    let CoreBlock { vcpu, vm, .. } = core;
+    let time = vm.clock.at(now);
+    vcpu.lapic.advance(time);
+    vm.advance(vcpu, time);
+}

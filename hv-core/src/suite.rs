@@ -1,0 +1,107 @@
+//! What hv-core does with a plan: each scenario in turn, and nothing of one in the next.
+
+// UNSAFETY: claims guest RAM.
+#![expect(unsafe_code, reason = "takes the one handle to guest RAM")]
+
+use crate::apic::HostApic;
+use crate::arch::page::Once;
+use crate::clock::Clock;
+use crate::guest_memory::GuestRam;
+use crate::scenario::{self, Bench};
+use crate::svm::enable::{self, Offer};
+use crate::svm::tables::VM_TABLES;
+use crate::svm::world::{BOOT_CORE_PAGES, claim};
+use crate::{debug_exit, records, svm};
+use core::arch::x86_64::__cpuid;
+use hv_core::account::Account;
+use trapline_abi::debug_exit::{DONE, NO_PLAN, UNUSABLE};
+use trapline_abi::plan::{Clock as ClockKind, Plan};
+use trapline_abi::record::{BootPath, Level, Record};
+use trapline_policy::cpuid::Host;
+
+static ACCOUNT: Once<Account> = Once::new(Account::new());
+
+/// Runs the plan and ends hv-core.
+pub fn run(path: BootPath, blob: &[u8], apic: HostApic) -> ! {
+    let plan = Plan::read(blob);
+    let kind = plan.as_ref().map_or(ClockKind::Measure, |plan| plan.head.clock);
+    let clock = Clock::find(kind, &apic);
+    let offer = enable::offer();
+    let host = host();
+    hello(path, &host, &clock, offer.as_ref().ok(), plan.as_ref().map_or(0, |p| p.head.scenarios));
+    let offer = match offer {
+        Ok(offer) => offer,
+        Err(why) => fail(UNUSABLE, why.text()),
+    };
+    let plan = match plan {
+        Ok(plan) => plan,
+        Err(why) => {
+            records::log(Level::Error, format_args!("{why}"));
+            fail(NO_PLAN, "there is nothing to run")
+        }
+    };
+    let (world, save) = claim(BOOT_CORE_PAGES.take());
+    enable::enable(save);
+    svm::gif::close();
+    let tables = VM_TABLES.take();
+    // SAFETY: `boot` checked the memory map; this is the only handle.
+    let memory = unsafe { GuestRam::new() };
+    let mut bench =
+        Bench { host, features: offer.features, clock, apic, world, tables, memory, account: ACCOUNT.take() };
+    let mut run = 0;
+    for (index, scenario) in plan.scenarios().enumerate() {
+        let payload = plan.payloads().nth(scenario.payload as usize);
+        let Some(payload) = payload else { continue };
+        bench = scenario::run(bench, index as u32, &scenario, &payload);
+        run += 1;
+    }
+    records::put(&Record::Goodbye { scenarios: run });
+    records::drain();
+    debug_exit::end(DONE)
+}
+
+fn fail(code: u32, why: &str) -> ! {
+    records::log(Level::Error, format_args!("{why}"));
+    records::drain();
+    debug_exit::end(code)
+}
+
+fn hello(path: BootPath, host: &Host, clock: &Clock, offer: Option<&Offer>, scenarios: u32) {
+    let brand = core::str::from_utf8(&host.brand).unwrap_or("").trim_end_matches('\0').trim();
+    records::put(&Record::Hello {
+        protocol: trapline_abi::PROTOCOL,
+        boot: path,
+        signature: host.signature,
+        brand,
+        asids: offer.map_or(0, |o| o.asids),
+        svm_features: offer.map_or(0, |o| o.features.bits()),
+        tsc_khz: clock.tsc_khz,
+        // The boot core; others stay where firmware left them.
+        cores: 1,
+        scenarios,
+    });
+}
+
+/// What guests may know of the processor.
+fn host() -> Host {
+    let zero = __cpuid(0);
+    let mut vendor = [0; 12];
+    for (part, word) in vendor.chunks_exact_mut(4).zip([zero.ebx, zero.edx, zero.ecx]) {
+        part.copy_from_slice(&word.to_le_bytes());
+    }
+    let mut brand = [0; 48];
+    let mut physical_bits = 36;
+    let last = __cpuid(0x8000_0000).eax;
+    if last >= 0x8000_0008 {
+        for (part, leaf) in brand.chunks_exact_mut(16).zip(0x8000_0002..) {
+            let words = __cpuid(leaf);
+            for (bytes, word) in
+                part.chunks_exact_mut(4).zip([words.eax, words.ebx, words.ecx, words.edx])
+            {
+                bytes.copy_from_slice(&word.to_le_bytes());
+            }
+        }
+        physical_bits = __cpuid(0x8000_0008).eax as u8;
+    }
+    Host { vendor, signature: __cpuid(1).eax, brand, physical_bits }
+}

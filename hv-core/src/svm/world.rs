@@ -1,0 +1,203 @@
+//! The world switch: from the host into a guest, out again, and around.
+//!
+//! The loop is assembly because a return to Rust between two entries would cost a tenth of the
+//! exit path; the handler is Rust ([`crate::run::on_exit`]). There is one VMRUN in hv-core, and
+//! the instruction behind it carries the symbol `svm_after_vmrun`, so that QEMU's own log of exits
+//! can be attributed.
+//!
+//! VMRUN switches RAX, RSP, RIP, RFLAGS and the segments but FS, GS, TR and LDTR, which go by
+//! VMLOAD and VMSAVE with the SYSCALL and SYSENTER MSRs. The rest is moved here: general-purpose
+//! registers, and x87 and SSE state, because Rust uses SSE by itself. CPUID offers no XSAVE, so
+//! there is no more of it. MXCSR goes back to its default, as Rust expects it.
+
+// UNSAFETY: VMRUN and what belongs around it.
+#![expect(unsafe_code, reason = "the world switch")]
+
+use crate::arch::page::{Once, Page, physical};
+use crate::core_block::CoreBlock;
+use crate::run::on_exit;
+use core::arch::{asm, naked_asm};
+use core::mem::offset_of;
+use trapline_defs::vmcb::Vmcb;
+use trapline_policy::gprs::Gprs;
+
+/// x87 and SSE state as FXSAVE64 lays it out.
+#[repr(C, align(16))]
+pub struct FxArea([u8; 512]);
+
+impl FxArea {
+    /// The state after reset: all exceptions masked.
+    pub const RESET: Self = {
+        let mut area = Self([0; 512]);
+        // FCW 037Fh, MXCSR 1F80h.
+        (area.0[0], area.0[1]) = (0x7f, 0x03);
+        (area.0[24], area.0[25]) = (0x80, 0x1f);
+        area
+    };
+}
+
+/// The part of a core's block that the world switch knows.
+#[repr(C)]
+pub struct World {
+    /// x87 and SSE state of the guest.
+    pub fx: FxArea,
+    /// TSC right before the last VMRUN.
+    pub entered_at: u64,
+    /// The VMCB; host-physical and host-virtual addresses are the same.
+    vmcb: *mut Vmcb,
+    /// Where the host's FS, GS, TR, LDTR and MSRs are kept.
+    host: u64,
+}
+
+/// A core's pages for SVM.
+pub struct CorePages {
+    vmcb: Vmcb,
+    host: Page,
+    /// The host save area (VM_HSAVE_PA).
+    pub save: Page,
+}
+
+/// The boot core's pages.
+pub static BOOT_CORE_PAGES: Once<CorePages> = Once::new(CorePages {
+    // SAFETY: all zeros is a valid VMCB; `FromZeros::new_zeroed` is not const.
+    vmcb: unsafe { core::mem::zeroed() },
+    host: Page::filled(0),
+    save: Page::filled(0),
+});
+
+impl World {
+    /// The world of a core that owns these pages.
+    pub fn new(vmcb: &'static mut Vmcb, host: &'static mut Page) -> Self {
+        Self { fx: FxArea::RESET, entered_at: 0, host: physical(host), vmcb }
+    }
+
+    /// The VMCB.
+    #[inline(always)]
+    pub fn vmcb(&mut self) -> &mut Vmcb {
+        // SAFETY: the page belongs to this world; the processor uses it only during VMRUN, VMLOAD
+        // and VMSAVE in `enter`, when no reference is alive.
+        unsafe { &mut *self.vmcb }
+    }
+}
+
+/// Splits a core's pages: the world, and the save area for `enable`.
+pub fn claim(pages: &'static mut CorePages) -> (World, &'static mut Page) {
+    (World::new(&mut pages.vmcb, &mut pages.host), &mut pages.save)
+}
+
+/// Runs the guest until the handler says stop. GIF is clear and IF set before and after.
+pub fn run(core: &mut CoreBlock) {
+    // SAFETY: SVM is on, the VMCB was set up by `scenario`, IF is set so that physical interrupts
+    // end the guest's turn (they would not with IF clear under V_INTR_MASKING).
+    unsafe {
+        asm!("vmsave rax", in("rax") core.world.host, options(nostack));
+        asm!("sti", options(nostack));
+        enter(core);
+        asm!("cli", options(nostack));
+    }
+}
+
+macro_rules! gpr {
+    ($name:ident) => {
+        offset_of!(CoreBlock, vcpu.gprs) + offset_of!(Gprs, $name)
+    };
+}
+
+/// # Safety
+/// See [`run`].
+#[unsafe(naked)]
+unsafe extern "C" fn enter(_core: &mut CoreBlock) {
+    naked_asm!(
+        "push rbx",
+        "push rbp",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "push rdi",
+        "2:",
+        "mov rdi, [rsp]",
+        "fxrstor64 [rdi + {fx}]",
+        "mov rax, [rdi + {vmcb}]",
+        "vmload rax",
+        "mov rbx, [rdi + {rbx}]",
+        "mov rcx, [rdi + {rcx}]",
+        "mov rsi, [rdi + {rsi}]",
+        "mov rbp, [rdi + {rbp}]",
+        "mov r8, [rdi + {r8}]",
+        "mov r9, [rdi + {r9}]",
+        "mov r10, [rdi + {r10}]",
+        "mov r11, [rdi + {r11}]",
+        "mov r12, [rdi + {r12}]",
+        "mov r13, [rdi + {r13}]",
+        "mov r14, [rdi + {r14}]",
+        "mov r15, [rdi + {r15}]",
+        "rdtsc",
+        "mov [rdi + {entered_at}], eax",
+        "mov [rdi + {entered_at} + 4], edx",
+        "mov rax, [rdi + {vmcb}]",
+        "mov rdx, [rdi + {rdx}]",
+        "mov rdi, [rdi + {rdi}]",
+        "vmrun rax",
+        ".globl svm_after_vmrun",
+        "svm_after_vmrun:",
+        "vmsave rax",
+        "mov rax, [rsp]",
+        "mov [rax + {rdx}], rdx",
+        "mov [rax + {rdi}], rdi",
+        "mov rdi, rax",
+        "rdtsc",
+        "mov [rdi + {rsi}], rsi",
+        "shl rdx, 32",
+        "lea rsi, [rax + rdx]",
+        "mov [rdi + {rbx}], rbx",
+        "mov [rdi + {rcx}], rcx",
+        "mov [rdi + {rbp}], rbp",
+        "mov [rdi + {r8}], r8",
+        "mov [rdi + {r9}], r9",
+        "mov [rdi + {r10}], r10",
+        "mov [rdi + {r11}], r11",
+        "mov [rdi + {r12}], r12",
+        "mov [rdi + {r13}], r13",
+        "mov [rdi + {r14}], r14",
+        "mov [rdi + {r15}], r15",
+        "fxsave64 [rdi + {fx}]",
+        "ldmxcsr [rip + {mxcsr}]",
+        "mov rax, [rdi + {host}]",
+        "vmload rax",
+        "call {on_exit}",
+        "test al, al",
+        "jnz 2b",
+        "pop rdi",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbp",
+        "pop rbx",
+        "ret",
+        fx = const offset_of!(CoreBlock, world.fx),
+        vmcb = const offset_of!(CoreBlock, world.vmcb),
+        host = const offset_of!(CoreBlock, world.host),
+        entered_at = const offset_of!(CoreBlock, world.entered_at),
+        rbx = const gpr!(rbx),
+        rcx = const gpr!(rcx),
+        rdx = const gpr!(rdx),
+        rsi = const gpr!(rsi),
+        rdi = const gpr!(rdi),
+        rbp = const gpr!(rbp),
+        r8 = const gpr!(r8),
+        r9 = const gpr!(r9),
+        r10 = const gpr!(r10),
+        r11 = const gpr!(r11),
+        r12 = const gpr!(r12),
+        r13 = const gpr!(r13),
+        r14 = const gpr!(r14),
+        r15 = const gpr!(r15),
+        mxcsr = sym DEFAULT_MXCSR,
+        on_exit = sym on_exit,
+    )
+}
+
+/// MXCSR as Rust expects it.
+static DEFAULT_MXCSR: u32 = 0x1f80;
