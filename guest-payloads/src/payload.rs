@@ -19,19 +19,20 @@ macro_rules! payload {
     (
         about: $about:literal;
         $(number $number:ident = $default:literal, $meaning:literal;)*
-        $(choice $choice:ident: $kind:ident { $($variant:ident = $word:literal),+ $(,)? }
-            = $chosen:literal, $choice_meaning:literal;)*
+        $(choice $choice:ident: $kind:ident {
+            $first:ident = $first_word:literal $(, $variant:ident = $word:literal)* $(,)?
+        } = $chosen:literal, $choice_meaning:literal;)*
         run: $run:path;
     ) => {
         $(
             #[doc = $choice_meaning]
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
             pub enum $kind {
-                $(#[doc = $word] $variant),+
+                #[doc = $first_word] $first $(, #[doc = $word] $variant)*
             }
 
             impl $kind {
-                const ALL: &'static [Self] = &[$(Self::$variant),+];
+                const ALL: &'static [Self] = &[Self::$first $(, Self::$variant)*];
             }
         )*
 
@@ -55,7 +56,7 @@ macro_rules! payload {
         const DESCRIPTOR: &str = concat!(
             "about ", $about, "\n",
             $("param ", stringify!($number), " number ", $default, " ", $meaning, "\n",)*
-            $("param ", stringify!($choice), " choice ", $($word, "|",)+ " ", $chosen, " ",
+            $("param ", stringify!($choice), " choice ", $first_word, $("|", $word,)* " ", $chosen, " ",
                 $choice_meaning, "\n",)*
         );
 

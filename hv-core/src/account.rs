@@ -118,6 +118,13 @@ impl Account {
         self.open = if self.rows[at].key == key { at } else { self.search(key, slot) };
     }
 
+    /// As [`Account::open`], for an exit that never belongs to a window: a payload call.
+    pub fn open_outside(&mut self, key: ExitKey, exited_at: u64) {
+        let table = core::mem::replace(&mut self.table, 0);
+        self.open(key, exited_at);
+        self.table = table;
+    }
+
     /// Multiplicative hashing: one multiplication and one shift put code and detail into a row.
     #[inline(always)]
     fn hash(key: ExitKey) -> usize {
@@ -205,7 +212,7 @@ impl Account {
 
     fn clear(&mut self, table: usize) {
         for row in &mut self.rows[table..table + ROWS] {
-            if row.key != ExitKey::EMPTY {
+            if row.key != ExitKey::EMPTY || row.count != 0 {
                 *row = Row::FREE;
             }
         }
@@ -248,6 +255,25 @@ mod tests {
         let mut traps = Vec::new();
         account.traps(|code, count| traps.push((code, count)));
         assert_eq!(traps, [(0x78, 2), (MSR, 3)]);
+    }
+
+    #[test]
+    fn a_mark_is_counted_outside_its_window_only() {
+        let mark = ExitKey::number(0x81, 0x5452_4c01);
+        let mut account = Account::new();
+        for _ in 0..2 {
+            account.close(0);
+            account.begin_window();
+            exit(&mut account, ExitKey::plain(0x78), 10, 3);
+            account.open_outside(mark, 20);
+            account.end_window();
+            assert_eq!(account.window().map(|r| (r.key, r.count)).collect::<Vec<_>>().len(), 1);
+            account.merge_window();
+            account.close(50);
+        }
+        let mut traps = Vec::new();
+        account.traps(|code, count| traps.push((code, count)));
+        assert_eq!(traps, [(0x78, 2), (0x81, 2)]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::core_block::{CoreBlock, Left};
 use crate::{apic, clock, svm};
 use trapline_defs::vmcb::TlbControl;
 use trapline_policy::events;
-use trapline_policy::handle::{self, Next};
+use trapline_policy::handle::{self, Handled, Next};
 use trapline_policy::time::Ns;
 
 /// One exit; it happened at TSC `exited_at`. Returns whether to enter the guest again.
@@ -22,18 +22,24 @@ pub unsafe extern "C" fn on_exit(core: &mut CoreBlock, exited_at: u64) -> bool {
     vmcb.control.tlb_control = TlbControl::NONE;
     let handled = handle::exit(vm, vcpu, vmcb, memory, exited_at);
     core.last_exits.push(handled.key, rip, exited_at);
-    core.account.open(handled.key, exited_at);
     core.exits_left -= 1;
     if handled.next != Next::Enter || core.vcpu.rearm || core.exits_left == 0 {
-        return after(core, handled.next, exited_at);
+        return after(core, handled, exited_at);
     }
+    core.account.open(handled.key, exited_at);
     true
 }
 
 /// What most exits do not need.
 #[inline(never)]
-fn after(core: &mut CoreBlock, next: Next, exited_at: u64) -> bool {
+fn after(core: &mut CoreBlock, handled: Handled, exited_at: u64) -> bool {
+    let Handled { key, next } = handled;
     core.exited_at = exited_at;
+    if next == Next::Call {
+        core.account.open_outside(key, exited_at);
+    } else {
+        core.account.open(key, exited_at);
+    }
     if core.exits_left == 0 {
         return leave(core, Left::ExitBudget);
     }

@@ -45,7 +45,12 @@ pub fn fault<M: GuestMemory>(
     };
     let offset = (address & 0xfff) as u16;
     let write = !matches!(decoded.operation, Operation::Load { .. });
-    let key = ExitKey::access(exit::NPF, address as u32, write);
+    // APIC registers by their offset, as everybody names them.
+    let number = match device {
+        Device::Apic => u32::from(offset),
+        Device::Ioapic => address as u32,
+    };
+    let key = ExitKey::access(exit::NPF, number, write);
     match emulate(vm, vcpu, vmcb, device, offset, decoded, at) {
         Some(next) => {
             vmcb.skip(u64::from(decoded.length));
