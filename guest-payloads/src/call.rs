@@ -1,12 +1,9 @@
 //! Payload calls (`trapline_abi::call`), by VMMCALL.
 //!
 //! The begin and end marks have one VMMCALL each, with a symbol on it: an exit at that address in
-//! QEMU's own log is where a window starts or ends.
+//! QEMU's own log is where a window starts or ends. All other calls share a third.
 
-// UNSAFETY: VMMCALL.
-#![expect(unsafe_code, reason = "calls out of the guest")]
-
-use core::arch::{asm, naked_asm};
+use core::arch::naked_asm;
 use trapline_abi::call::{BASE, Call, Query, UNAVAILABLE};
 
 #[unsafe(naked)]
@@ -37,24 +34,25 @@ extern "C" fn end_mark() {
     )
 }
 
-/// Any other call.
+/// Any other call: its number, and what goes to RBX, RCX, RDX and RSI. Returns RAX.
+#[unsafe(naked)]
+extern "C" fn other_call(_number: u64, _rbx: u64, _rcx: u64, _rdx: u64, _rsi: u64) -> u64 {
+    naked_asm!(
+        "push rbx",
+        "mov rax, rdi",
+        "mov rbx, rsi",
+        "xchg rcx, rdx",
+        "mov rsi, r8",
+        ".globl trapline_call_other",
+        "trapline_call_other:",
+        "vmmcall",
+        "pop rbx",
+        "ret",
+    )
+}
+
 fn call(call: Call, text: &[u8], third: u64, fourth: u64) -> u64 {
-    let (address, mut answer) = (text.as_ptr(), call as u64);
-    // SAFETY: hv-core reads the text and changes RAX only. RBX is LLVM's own, hence the exchange.
-    unsafe {
-        asm!(
-            "xchg rbx, {address}",
-            "vmmcall",
-            "xchg rbx, {address}",
-            address = inout(reg) address => _,
-            inout("rax") answer,
-            in("rcx") text.len(),
-            in("rdx") third,
-            in("rsi") fourth,
-            options(nostack),
-        );
-    }
-    answer
+    other_call(call as u64, text.as_ptr() as u64, text.len() as u64, third, fourth)
 }
 
 /// A window begins: from here on exits are counted under `label`.
@@ -86,37 +84,14 @@ pub fn log(line: &str) {
 
 /// A fact that a guest cannot see, if the target can.
 pub fn query(query: Query) -> Option<u64> {
-    let address = query as u64 as *const u8;
-    let mut answer = Call::Query as u64;
-    // SAFETY: as for `call`; RBX holds the query's number.
-    unsafe {
-        asm!(
-            "xchg rbx, {address}",
-            "vmmcall",
-            "xchg rbx, {address}",
-            address = inout(reg) address => _,
-            inout("rax") answer,
-            options(nostack),
-        );
-    }
+    let answer = other_call(Call::Query as u64, query as u64, 0, 0, 0);
     (answer != UNAVAILABLE).then_some(answer)
 }
 
 /// Drops the nested mapping of the page that `thing` lies in, as if it had been swapped out.
 pub fn evict<T: ?Sized>(thing: &T) {
-    let address = core::ptr::from_ref(thing).cast::<u8>();
-    let mut answer = Call::Evict as u64;
-    // SAFETY: as for `call`; RBX holds the page's address, and its contents stay.
-    unsafe {
-        asm!(
-            "xchg rbx, {address}",
-            "vmmcall",
-            "xchg rbx, {address}",
-            address = inout(reg) address => _,
-            inout("rax") answer,
-            options(nostack),
-        );
-    }
+    let address = core::ptr::from_ref(thing).cast::<u8>() as u64;
+    let answer = other_call(Call::Evict as u64, address, 0, 0, 0);
     assert!(answer == 0, "the target cannot evict a page");
 }
 

@@ -1,1 +1,25 @@
-//! Under construction.
+//! The `trapline` library: suites read, scenarios run, results judged, kept and compared.
+//!
+//! - [`suite`]: scenarios in TOML, with [`formula`]s for what they must give.
+//! - [`payload`], [`images`]: what there is to run.
+//! - [`target`], [`transcript`]: hv-core in QEMU, and what it says.
+//! - [`run`]: from scenarios to a [`result`], by way of a [`verdict`] on each.
+//! - [`table`], [`compare`], [`bless`]: what is done with a result.
+
+pub mod bless;
+pub mod compare;
+pub mod doctor;
+pub mod formula;
+pub mod images;
+pub mod iso;
+pub mod oracle;
+pub mod payload;
+pub mod plan;
+pub mod result;
+pub mod revision;
+pub mod run;
+pub mod suite;
+pub mod table;
+pub mod target;
+pub mod transcript;
+pub mod verdict;

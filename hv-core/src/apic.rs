@@ -16,7 +16,6 @@ const TPR: u32 = 0x08;
 const SVR: u32 = 0x0f;
 const LVT_TIMER: u32 = 0x32;
 const INITIAL_COUNT: u32 = 0x38;
-const CURRENT_COUNT: u32 = 0x39;
 const DIVIDE: u32 = 0x3e;
 const DIVIDE_BY_1: u32 = 0xb;
 
@@ -50,11 +49,6 @@ impl HostApic {
         self.write(INITIAL_COUNT, count);
     }
 
-    /// Ticks that are left.
-    pub fn left(&self) -> u32 {
-        self.read(CURRENT_COUNT)
-    }
-
     /// Register `number` is MSR 800h + number, or 16 times that in the page.
     fn write(&self, number: u32, value: u32) {
         // SAFETY: registers of the own APIC; none of those used here has an effect on memory.
@@ -63,17 +57,6 @@ impl HostApic {
                 Msr::new(0x800 + number).write(u64::from(value));
             } else {
                 ((PAGE + u64::from(number) * 16) as *mut u32).write_volatile(value);
-            }
-        }
-    }
-
-    fn read(&self, number: u32) -> u32 {
-        // SAFETY: as for `write`.
-        unsafe {
-            if self.x2apic {
-                Msr::new(0x800 + number).read() as u32
-            } else {
-                ((PAGE + u64::from(number) * 16) as *const u32).read_volatile()
             }
         }
     }

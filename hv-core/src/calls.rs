@@ -6,8 +6,8 @@
 use crate::core_block::CoreBlock;
 use crate::scenario::End;
 use crate::{clock, records, report, run};
-use trapline_abi::call::{Call, Query, UNAVAILABLE};
 use trapline_abi::boot::GUEST_MEMORY;
+use trapline_abi::call::{Call, Query, UNAVAILABLE};
 use trapline_abi::record::{Level, Outcome, Record};
 use trapline_defs::vmcb::TlbControl;
 
@@ -63,7 +63,10 @@ pub fn answer(core: &mut CoreBlock) -> Option<End> {
     match call {
         Call::Begin => {
             if core.account.in_window() {
-                return Some(End::new(Outcome::Unhandled, format_args!("a window within a window")));
+                return Some(End::new(
+                    Outcome::Unhandled,
+                    format_args!("a window within a window"),
+                ));
             }
             core.window.label = label(core);
             core.account.begin_window();

@@ -3,8 +3,10 @@
 // UNSAFETY: PIT ports for the measurement.
 #![expect(unsafe_code, reason = "programs PIT channel 2")]
 
-use crate::apic::HostApic;
+use crate::apic::{HostApic, wait};
+use crate::arch::interrupts::TIMER_TICKS;
 use core::arch::x86_64::_rdtsc;
+use core::sync::atomic::Ordering;
 use trapline_abi::plan::Clock as Kind;
 use x86_64::instructions::port::Port;
 
@@ -61,25 +63,29 @@ impl Clock {
         let mut command = Port::<u8>::new(0x43);
         let mut counter = Port::<u8>::new(0x42);
         // SAFETY: channel 2 drives nothing but the speaker, which stays off.
-        let (tsc, left) = unsafe {
+        let tsc = unsafe {
             let old = gate.read();
             gate.write(old & !3);
             command.write(0xb0);
             counter.write(COUNT as u8);
             counter.write((COUNT >> 8) as u8);
-            apic.arm(u32::MAX);
             let start = now();
             gate.write(old & !2 | 1);
             while gate.read() & 0x20 == 0 {}
             let tsc = now() - start;
-            let left = apic.left();
-            apic.arm(0);
             gate.write(old);
-            (tsc, left)
+            tsc
         };
-        Self {
-            tsc_khz: (tsc / MILLISECONDS) as u32,
-            apic_khz: (u64::from(u32::MAX - left) / MILLISECONDS) as u32,
+        let tsc_khz = tsc / MILLISECONDS;
+        // By its interrupt: QEMU's TCG aborts when the count itself is read under icount.
+        const TICKS: u64 = 1_000_000;
+        let fired = TIMER_TICKS.load(Ordering::Relaxed);
+        let start = now();
+        apic.arm(TICKS as u32);
+        while TIMER_TICKS.load(Ordering::Relaxed) == fired {
+            wait();
         }
+        let apic_khz = tsc_khz * TICKS / (now() - start).max(1);
+        Self { tsc_khz: tsc_khz as u32, apic_khz: apic_khz as u32 }
     }
 }

@@ -10,29 +10,63 @@ use trapline_policy::events;
 use trapline_policy::handle::{self, Handled, Next};
 use trapline_policy::time::Ns;
 
-/// One exit; it happened at TSC `exited_at`. Returns whether to enter the guest again.
+/// What the world switch does after an exit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Turn {
+    /// Return to `svm::world::run`.
+    Leave = 0,
+    /// Enter the guest.
+    Enter = 1,
+    /// Save the other registers and call [`on_exit_by_register`].
+    Registers = 2,
+}
+
+/// One exit; it happened at TSC `exited_at`. RBP and R12 to R15 are still in the processor.
 ///
 /// # Safety
-/// Only the world switch calls this, with GIF clear and the guest's state saved.
-pub unsafe extern "C" fn on_exit(core: &mut CoreBlock, exited_at: u64) -> bool {
+/// Only the world switch calls this, with GIF clear and the rest of the guest's state saved.
+pub unsafe extern "C" fn on_exit(core: &mut CoreBlock, exited_at: u64) -> Turn {
     core.account.close(core.world.entered_at);
     let CoreBlock { world, vcpu, vm, memory, .. } = core;
     let vmcb = world.vmcb();
     let rip = vmcb.save.rip;
     vmcb.control.tlb_control = TlbControl::NONE;
     let handled = handle::exit(vm, vcpu, vmcb, memory, exited_at);
+    if handled.next == Next::Registers {
+        core.exited_at = exited_at;
+        return Turn::Registers;
+    }
+    account(core, handled, rip, exited_at)
+}
+
+/// The same exit again, all registers saved.
+///
+/// # Safety
+/// As for [`on_exit`], which answered [`Turn::Registers`].
+pub unsafe extern "C" fn on_exit_by_register(core: &mut CoreBlock) -> Turn {
+    let exited_at = core.exited_at;
+    let CoreBlock { world, vcpu, vm, memory, .. } = core;
+    let vmcb = world.vmcb();
+    let rip = vmcb.save.rip;
+    let handled = handle::exit_by_register(vm, vcpu, vmcb, memory, exited_at);
+    account(core, handled, rip, exited_at)
+}
+
+#[inline(always)]
+fn account(core: &mut CoreBlock, handled: Handled, rip: u64, exited_at: u64) -> Turn {
     core.last_exits.push(handled.key, rip, exited_at);
     core.exits_left -= 1;
     if handled.next != Next::Enter || core.vcpu.rearm || core.exits_left == 0 {
         return after(core, handled, exited_at);
     }
     core.account.open(handled.key, exited_at);
-    true
+    Turn::Enter
 }
 
 /// What most exits do not need.
 #[inline(never)]
-fn after(core: &mut CoreBlock, handled: Handled, exited_at: u64) -> bool {
+fn after(core: &mut CoreBlock, handled: Handled, exited_at: u64) -> Turn {
     let Handled { key, next } = handled;
     core.exited_at = exited_at;
     if next == Next::Call {
@@ -44,7 +78,7 @@ fn after(core: &mut CoreBlock, handled: Handled, exited_at: u64) -> bool {
         return leave(core, Left::ExitBudget);
     }
     match next {
-        Next::Enter => {}
+        Next::Enter | Next::Registers => {}
         Next::Interrupt => {
             svm::gif::take_pending();
             let now = clock::now();
@@ -55,21 +89,22 @@ fn after(core: &mut CoreBlock, handled: Handled, exited_at: u64) -> bool {
             core.armed_for = 0;
             let_time_pass(core, now);
         }
-        Next::Map(address) => {
-            core.tables.map(address);
-            core.world.vmcb().control.tlb_control = TlbControl::FLUSH_ALL;
+        Next::Map => {
+            let control = &mut core.world.vmcb().control;
+            control.tlb_control = TlbControl::FLUSH_ALL;
+            core.tables.map(control.exit_info_2);
         }
         Next::Block => return leave(core, Left::Block),
         Next::Call => return leave(core, Left::Call),
         Next::Stop(stop) => return leave(core, Left::Stop(stop)),
     }
     arm(core);
-    true
+    Turn::Enter
 }
 
-fn leave(core: &mut CoreBlock, left: Left) -> bool {
+fn leave(core: &mut CoreBlock, left: Left) -> Turn {
     core.left = left;
-    false
+    Turn::Leave
 }
 
 /// Lets guest time pass to host TSC `now`: deadlines fire, and what they bring is evaluated.

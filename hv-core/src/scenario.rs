@@ -26,6 +26,8 @@ pub struct Bench {
     pub host: Host,
     /// The processor's SVM features.
     pub features: SvmFeatures,
+    /// The processor is QEMU's TCG.
+    pub is_tcg: bool,
     /// Frequencies.
     pub clock: Clock,
     /// The host's timer.
@@ -102,9 +104,12 @@ fn check<'a>(scenario: &Scenario<'_>, payload: &Payload<'a>) -> Result<Elf<'a>, 
 
 /// A core with a guest that was never entered.
 fn prepare(bench: Bench, scenario: &Scenario<'_>, elf: &Elf<'_>) -> CoreBlock {
-    let Bench { host, features, clock, apic, mut world, tables, mut memory, account } = bench;
+    let Bench { host, features, is_tcg, clock, apic, mut world, tables, mut memory, account } =
+        bench;
     let khz = clock.tsc_khz;
-    let vm = Vm::new(scenario.machine, scenario.seed, GUEST_MEMORY, GuestClock { offset: 0, khz });
+    let clock_zero = GuestClock { offset: 0, khz };
+    let mut vm = Vm::new(scenario.machine, scenario.seed, GUEST_MEMORY, clock_zero);
+    vm.soft_injection = is_tcg;
     let vcpu = Vcpu::new(&scenario.machine, &host, khz, 0, 1);
     guest::load(&mut memory, elf, scenario, khz);
     tables.map_all();
@@ -166,10 +171,13 @@ fn ended(core: &mut CoreBlock, left: Left) -> End {
         Left::Stop(Stop::Shutdown) => {
             End::new(Outcome::Shutdown, format_args!("triple fault, exit 7Fh"))
         }
-        Left::Stop(Stop::BadMemory(address)) => End::new(
-            Outcome::BadMemory,
-            format_args!("guest-physical address {address:#x} at rip {rip:#x}"),
-        ),
+        Left::Stop(Stop::BadMemory) => {
+            let address = core.world.vmcb().control.exit_info_2;
+            End::new(
+                Outcome::BadMemory,
+                format_args!("guest-physical address {address:#x} at rip {rip:#x}"),
+            )
+        }
         Left::Stop(Stop::InvalidGuestState) => {
             End::new(Outcome::InvalidGuestState, format_args!("VMEXIT_INVALID"))
         }
@@ -206,8 +214,9 @@ impl CoreBlock {
     }
 
     fn into_bench(self) -> Bench {
+        let is_tcg = self.vm.soft_injection;
         let Self { host, features, clock, apic, world, tables, memory, account, .. } = self;
         svm::gif::close();
-        Bench { host, features, clock, apic, world, tables, memory, account }
+        Bench { host, features, is_tcg, clock, apic, world, tables, memory, account }
     }
 }

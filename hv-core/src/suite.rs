@@ -24,7 +24,8 @@ static ACCOUNT: Once<Account> = Once::new(Account::new());
 /// Runs the plan and ends hv-core.
 pub fn run(path: BootPath, blob: &[u8], apic: HostApic) -> ! {
     let plan = Plan::read(blob);
-    let kind = plan.as_ref().map_or(ClockKind::Measure, |plan| plan.head.clock);
+    // Without a plan nothing says whether this is icount, where a measurement is out of place.
+    let kind = plan.as_ref().map_or(ClockKind::Icount, |plan| plan.head.clock);
     let clock = Clock::find(kind, &apic);
     let offer = enable::offer();
     let host = host();
@@ -46,8 +47,17 @@ pub fn run(path: BootPath, blob: &[u8], apic: HostApic) -> ! {
     let tables = VM_TABLES.take();
     // SAFETY: `boot` checked the memory map; this is the only handle.
     let memory = unsafe { GuestRam::new() };
-    let mut bench =
-        Bench { host, features: offer.features, clock, apic, world, tables, memory, account: ACCOUNT.take() };
+    let mut bench = Bench {
+        host,
+        features: offer.features,
+        is_tcg: is_tcg(),
+        clock,
+        apic,
+        world,
+        tables,
+        memory,
+        account: ACCOUNT.take(),
+    };
     let mut run = 0;
     for (index, scenario) in plan.scenarios().enumerate() {
         let payload = plan.payloads().nth(scenario.payload as usize);
@@ -80,6 +90,19 @@ fn hello(path: BootPath, host: &Host, clock: &Clock, offer: Option<&Offer>, scen
         cores: 1,
         scenarios,
     });
+}
+
+/// Whether the processor is QEMU's TCG (leaf 4000_0000h spells its name).
+fn is_tcg() -> bool {
+    const HYPERVISOR: u32 = 1 << 31;
+    let name = __cpuid(0x4000_0000);
+    __cpuid(1).ecx & HYPERVISOR != 0
+        && [name.ebx, name.ecx, name.edx]
+            == [
+                u32::from_le_bytes(*b"TCGT"),
+                u32::from_le_bytes(*b"CGTC"),
+                u32::from_le_bytes(*b"GTCG"),
+            ]
 }
 
 /// What guests may know of the processor.

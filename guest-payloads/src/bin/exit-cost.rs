@@ -22,6 +22,9 @@ const POST: u32 = 0x80;
 const VECTOR: u8 = 0xb0;
 
 fn run(Params { n, op }: Params) {
+    apic::open(apic::Mode::X2Apic);
+    interrupt::on(VECTOR, apic::eoi);
+    apic::settle(VECTOR);
     if op == Op::Hlt {
         return halt(n);
     }
@@ -52,8 +55,6 @@ fn cpuid(n: u64) {
 
 /// HLT with an interrupt that waits behind STI: the only HLT that comes back by itself.
 fn halt(n: u64) {
-    apic::open(apic::Mode::X2Apic);
-    interrupt::on(VECTOR, apic::eoi);
     call::begin("op");
     for _ in 0..n {
         cpu::cli();

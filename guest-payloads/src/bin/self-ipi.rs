@@ -50,6 +50,8 @@ fn pv_handler() {
 fn run(params: Params) {
     let mode = if params.send == Send::XApic { apic::Mode::XApic } else { apic::Mode::X2Apic };
     apic::open(mode);
+    interrupt::on(VECTOR, handler);
+    apic::settle(VECTOR);
     interrupt::on(VECTOR, if params.eoi == EoiBy::Pv { pv_handler } else { handler });
     match params.cold {
         Cold::None => {}

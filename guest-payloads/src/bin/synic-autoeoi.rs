@@ -92,7 +92,11 @@ fn run(Params { n, sources }: Params) {
     call::end();
     cpu::cli();
     call::check("HV-082, HV-087: deliveries without EOI", n, DELIVERED.swap(0, Ordering::Relaxed));
-    call::check("HV-080: in service in an AutoEOI handler", 0, IN_SERVICE.swap(0, Ordering::Relaxed));
+    call::check(
+        "HV-080: in service in an AutoEOI handler",
+        0,
+        IN_SERVICE.swap(0, Ordering::Relaxed),
+    );
     call::check("HV-081: PPR in an AutoEOI handler", 0, PPR.swap(0, Ordering::Relaxed));
 
     // And without AutoEOI, which the last source alone keeps up (HV-088, HV-112, HV-113).

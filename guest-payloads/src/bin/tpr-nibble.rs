@@ -2,7 +2,7 @@
 #![no_std]
 #![no_main]
 
-use guest_payloads::{apic, call, cpu, payload};
+use guest_payloads::{apic, call, cpu, interrupt, payload};
 use trapline_defs::apic::offset;
 
 payload! {
@@ -12,8 +12,12 @@ payload! {
     run: run;
 }
 
+const VECTOR: u8 = 0xb0;
+
 fn run(Params { registers }: Params) {
     apic::open(if registers == Registers::XApic { apic::Mode::XApic } else { apic::Mode::X2Apic });
+    interrupt::on(VECTOR, apic::eoi);
+    apic::settle(VECTOR);
     call::begin("tpr");
     apic::write(offset::TPR, 0x35);
     let read = apic::read(offset::TPR);

@@ -6,7 +6,6 @@ use crate::fault::Gp;
 use crate::handle::{Handled, Stop, finish};
 use crate::memory::{GuestMemory, fetch};
 use crate::vcpu::Vcpu;
-use crate::vm::Vm;
 use trapline_abi::exit::ExitKey;
 use trapline_defs::msr::efer;
 use trapline_defs::vmcb::Vmcb;
@@ -24,13 +23,11 @@ const CR4_OFFERED: u64 = 0x7ff;
 
 /// An access to a control register that exited.
 pub fn access<M: GuestMemory>(
-    vm: &Vm,
     vcpu: &mut Vcpu,
     vmcb: &mut Vmcb,
     memory: &M,
     key: ExitKey,
 ) -> Handled {
-    let _ = vm;
     let decoded = fetch(memory, vmcb.save.cr3, vmcb.save.rip)
         .and_then(|bytes| vcpu.decoder.decode(vmcb.save.rip, bytes));
     let Some(decoded) = decoded else { return Handled::stop(key, Stop::CannotEmulate) };

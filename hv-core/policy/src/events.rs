@@ -40,6 +40,8 @@ pub struct Events {
     pub iret_at: Option<u64>,
     /// Interrupts injected so far, repetitions included.
     pub injections: u64,
+    /// The interrupt that was injected last as a software event, and RIP then (see [`injection`]).
+    soft: Option<(u8, u64)>,
 }
 
 impl Events {
@@ -65,6 +67,9 @@ pub fn take_back(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
     let event = vmcb.control.exit_int_info;
     vmcb.control.exit_int_info = Event::new();
     vcpu.events.interrupted = match event.kind() {
+        EventKind::Software if vcpu.events.soft == Some((event.vector(), vmcb.save.rip)) => {
+            Event::interrupt(event.vector())
+        }
         // RIP is on the INT n, which runs again by itself.
         EventKind::Software | EventKind::Reserved => return,
         EventKind::Nmi => {
@@ -86,9 +91,10 @@ pub fn take_back(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
 }
 
 /// Decides what the next entry injects. Called only after a request.
+#[inline(never)]
 pub fn evaluate<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, memory: &M) {
     vcpu.lapic.event_request = false;
-    let injected = inject_one(vcpu, vmcb);
+    let injected = inject_one(vm, vcpu, vmcb);
     if vcpu.events.nmis > 0 {
         inject_nmi(vcpu, vmcb, injected);
     }
@@ -96,8 +102,7 @@ pub fn evaluate<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, m
         let room = !vmcb.control.event_injection.valid();
         if room && interrupts_open(vmcb) {
             let vector = source.acknowledge(vm, vcpu);
-            vmcb.control.event_injection = Event::interrupt(vector);
-            vcpu.events.injections += 1;
+            vmcb.control.event_injection = injection(vm, vcpu, vmcb, vector);
         }
         if injectable(vm, vcpu).is_some() {
             open_window(vmcb);
@@ -113,16 +118,16 @@ pub fn evaluate<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, m
 }
 
 /// What comes before any new event: one that was interrupted, or an exception.
-fn inject_one(vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> bool {
+fn inject_one(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> bool {
     let events = &mut vcpu.events;
-    let event = if events.interrupted.valid() { events.interrupted } else { events.exception };
+    let mut event = if events.interrupted.valid() { events.interrupted } else { events.exception };
     if !event.valid() {
         return false;
     }
     if events.interrupted.valid() {
         events.interrupted = Event::new();
         match event.kind() {
-            EventKind::Interrupt => events.injections += 1,
+            EventKind::Interrupt => event = injection(vm, vcpu, vmcb, event.vector()),
             EventKind::Nmi => mask_nmis(vcpu, vmcb),
             _ => {}
         }
@@ -133,6 +138,23 @@ fn inject_one(vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> bool {
     // An exception that waits behind an interrupted event asks again.
     vcpu.lapic.event_request |= vcpu.events.exception.valid();
     true
+}
+
+/// The EVENTINJ word of an interrupt.
+///
+/// QEMU's TCG forgets to take note that it delivered one of type 0: should its time slice end
+/// before the guest's next exit, it delivers it again (docs/tcg.md T24). It delivers software
+/// events properly, and pushes the same RIP for them (T6), so under TCG an interrupt goes in as
+/// one. A gate's privilege is checked for those: in ring 3 it stays type 0.
+#[inline]
+fn injection(vm: &Vm, vcpu: &mut Vcpu, vmcb: &Vmcb, vector: u8) -> Event {
+    vcpu.events.injections += 1;
+    if vm.soft_injection && vmcb.save.cpl == 0 {
+        vcpu.events.soft = Some((vector, vmcb.save.rip));
+        Event::interrupt(vector).with_kind(EventKind::Software)
+    } else {
+        Event::interrupt(vector)
+    }
 }
 
 fn inject_nmi(vcpu: &mut Vcpu, vmcb: &mut Vmcb, injected: bool) {
@@ -159,12 +181,25 @@ fn mask_nmis(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
 pub fn iret(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
     vmcb.control.intercept_3.remove(Word3::IRET);
     vcpu.events.iret_at = Some(vmcb.save.rip);
+    vcpu.attention = true;
     vcpu.lapic.event_request = true;
 }
 
-/// After an exit behind such an IRET: NMIs are open again.
+/// What an exit has to look at now and then: the end of an NMI's IRET, and an EOI on offer.
 #[cold]
-pub fn iret_done(vcpu: &mut Vcpu, vmcb: &Vmcb) {
+#[inline(never)]
+pub fn attend<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &Vmcb, memory: &M) {
+    if vcpu.events.iret_at.is_some() {
+        iret_done(vcpu, vmcb);
+    }
+    if vcpu.pv_eoi.pending() {
+        settle_pv_eoi(vm, vcpu, memory);
+    }
+    vcpu.attention = vcpu.events.iret_at.is_some();
+}
+
+/// After an exit behind such an IRET: NMIs are open again.
+fn iret_done(vcpu: &mut Vcpu, vmcb: &Vmcb) {
     if vcpu.events.iret_at.is_some_and(|rip| rip != vmcb.save.rip) {
         vcpu.events.iret_at = None;
         vcpu.events.nmi_masked = false;
@@ -258,12 +293,12 @@ fn offer_pv_eoi<M: GuestMemory>(vcpu: &mut Vcpu, memory: &M) {
     let highest = vcpu.lapic.highest_isr();
     if let Some(address) = vcpu.pv_eoi.to_guest(false, highest, |_| false) {
         memory.write_u8(address, 1);
+        vcpu.attention = true;
     }
 }
 
 /// After an exit with an offer out: the guest took it, which is its EOI, or it is withdrawn.
-#[cold]
-pub fn settle_pv_eoi<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, memory: &M) {
+fn settle_pv_eoi<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, memory: &M) {
     let address = vcpu.pv_eoi.address();
     match vcpu.pv_eoi.from_guest(memory.read_u8(address).unwrap_or(0)) {
         Taken::Withdraw => {

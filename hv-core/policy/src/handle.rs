@@ -9,7 +9,7 @@ use crate::vcpu::Vcpu;
 use crate::vm::Vm;
 use crate::{control_register, hypercall, mmio, msr, port};
 use trapline_abi::call;
-use trapline_abi::exit::ExitKey;
+use trapline_abi::exit::{self, ExitKey};
 use trapline_abi::plan::Seed;
 use trapline_defs::event::Event;
 use trapline_defs::exit_code::ExitCode;
@@ -26,8 +26,11 @@ pub enum Next {
     Block,
     /// A payload call; RIP is behind it.
     Call,
-    /// Map the guest page at that address again; it was evicted.
-    Map(u64),
+    /// Map the page of guest RAM at EXITINFO2 again; it was evicted.
+    Map,
+    /// Handle the exit by [`exit_by_register`]: it needs registers that the world switch has not
+    /// saved yet.
+    Registers,
     /// End the scenario.
     Stop(Stop),
 }
@@ -37,8 +40,8 @@ pub enum Next {
 pub enum Stop {
     /// The guest shut down.
     Shutdown,
-    /// The guest touched memory that it does not have, at that address.
-    BadMemory(u64),
+    /// The guest touched memory that it does not have, at EXITINFO2.
+    BadMemory,
     /// The policy does not emulate the instruction at RIP.
     CannotEmulate,
     /// The exit means nothing to the policy.
@@ -72,6 +75,9 @@ impl Handled {
 }
 
 /// Handles the exit that `vmcb` describes; it happened at host TSC `at`.
+///
+/// Of the general-purpose registers only those that a C function may change are up to date, and
+/// RBX; with [`Next::Registers`] nothing was done and all of them are wanted.
 #[inline(always)]
 pub fn exit<M: GuestMemory>(
     vm: &mut Vm,
@@ -84,11 +90,8 @@ pub fn exit<M: GuestMemory>(
     if vmcb.control.exit_int_info.valid() {
         events::take_back(vm, vcpu, vmcb);
     }
-    if vcpu.events.iret_at.is_some() {
-        events::iret_done(vcpu, vmcb);
-    }
-    if vcpu.pv_eoi.pending() {
-        events::settle_pv_eoi(vm, vcpu, memory);
+    if vcpu.attention {
+        events::attend(vm, vcpu, vmcb, memory);
     }
     let handled = dispatch(vm, vcpu, vmcb, memory, at);
     if vcpu.lapic.event_request {
@@ -122,31 +125,54 @@ fn dispatch<M: GuestMemory>(
             events::window_opened(vcpu, vmcb);
             Handled::enter(ExitKey::plain(code.0))
         }
-        ExitCode::HLT => {
-            let next = halt(vm, vcpu, vmcb);
-            Handled { key: ExitKey::plain(code.0), next }
-        }
+        ExitCode::HLT => halt(vm, vcpu, vmcb),
         ExitCode::IOIO => port::access(vm, vcpu, vmcb, at),
         ExitCode::INTR => Handled { key: ExitKey::plain(code.0), next: Next::Interrupt },
-        ExitCode::VMMCALL => {
-            let number = vmcb.save.rax;
-            vmcb.skip(3);
-            let key = ExitKey::number(code.0, number as u32);
-            if call::Call::from_number(number).is_some() {
-                return Handled { key, next: Next::Call };
-            }
-            vmcb.save.rax = hypercall::answer(vm, vmcb, number);
-            Handled::enter(key)
+        ExitCode::VMMCALL => call(vm, vmcb),
+        // Reads and writes of CR0 to CR15 name any register, and so do accesses to devices.
+        ExitCode(0x00..=0x1f) | ExitCode::CR0_SEL_WRITE | ExitCode::NPF => {
+            Handled { key: ExitKey::plain(code.0), next: Next::Registers }
         }
-        ExitCode::NPF => mmio::fault(vm, vcpu, vmcb, memory, at),
-        _ => rare(vm, vcpu, vmcb, memory, code),
+        _ => rare(vcpu, vmcb, code),
     }
+}
+
+/// Handles an exit that [`exit`] answered with [`Next::Registers`].
+#[inline(never)]
+pub fn exit_by_register<M: GuestMemory>(
+    vm: &mut Vm,
+    vcpu: &mut Vcpu,
+    vmcb: &mut Vmcb,
+    memory: &M,
+    at: u64,
+) -> Handled {
+    let handled = match vmcb.control.exit_code {
+        ExitCode::NPF => mmio::fault(vm, vcpu, vmcb, memory, at),
+        code => control_register::access(vcpu, vmcb, memory, ExitKey::plain(code.0)),
+    };
+    if vcpu.lapic.event_request {
+        events::evaluate(vm, vcpu, vmcb, memory);
+    }
+    handled
+}
+
+/// VMMCALL: a payload call or a hypercall.
+#[inline(never)]
+fn call(vm: &Vm, vmcb: &mut Vmcb) -> Handled {
+    let number = vmcb.save.rax;
+    vmcb.skip(3);
+    let key = ExitKey::number(exit::VMMCALL, number as u32);
+    if call::Call::from_number(number).is_some() {
+        return Handled { key, next: Next::Call };
+    }
+    vmcb.save.rax = hypercall::answer(vm, vmcb, number);
+    Handled::enter(key)
 }
 
 /// HLT: over the instruction, its shadow included (rule HLT-1). With an interrupt that the guest
 /// can take it stays runnable, and its window does the rest (rule HLT-2).
-#[inline]
-fn halt(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> Next {
+#[inline(never)]
+fn halt(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> Handled {
     let shadow = vmcb.control.interrupt_shadow;
     vmcb.skip(1);
     if let Some(seed) = vm.seed {
@@ -156,7 +182,8 @@ fn halt(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> Next {
             _ => {}
         }
     }
-    if wakes(vm, vcpu, vmcb) { Next::Enter } else { Next::Block }
+    let next = if wakes(vm, vcpu, vmcb) { Next::Enter } else { Next::Block };
+    Handled { key: ExitKey::plain(ExitCode::HLT.0), next }
 }
 
 /// Whether a halted vCPU has something to wake for.
@@ -185,19 +212,9 @@ pub fn finish(vcpu: &mut Vcpu, vmcb: &mut Vmcb, length: u64, result: Result<(), 
 
 #[cold]
 #[inline(never)]
-fn rare<M: GuestMemory>(
-    vm: &mut Vm,
-    vcpu: &mut Vcpu,
-    vmcb: &mut Vmcb,
-    memory: &M,
-    code: ExitCode,
-) -> Handled {
+fn rare(vcpu: &mut Vcpu, vmcb: &mut Vmcb, code: ExitCode) -> Handled {
     let key = ExitKey::plain(code.0);
     match code {
-        // Reads and writes of CR0 to CR15.
-        ExitCode(0x00..=0x1f) | ExitCode::CR0_SEL_WRITE => {
-            control_register::access(vm, vcpu, vmcb, memory, key)
-        }
         // The host's own: taken when GIF opens.
         ExitCode::NMI | ExitCode::SMI => Handled { key, next: Next::Interrupt },
         ExitCode::IRET => {

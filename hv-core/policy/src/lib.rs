@@ -2,25 +2,25 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
-pub mod fault;
-pub mod ioapic;
-pub mod lapic;
-pub mod pic;
-pub mod time;
+pub mod control_register;
 pub mod cpuid;
-pub mod hyperv;
-pub mod inhibit;
-pub mod pv_eoi;
-pub mod rtc;
-pub mod gprs;
-pub mod memory;
 pub mod decode;
 pub mod events;
-pub mod vcpu;
-pub mod vm;
+pub mod fault;
+pub mod gprs;
 pub mod handle;
 pub mod hypercall;
-pub mod port;
+pub mod hyperv;
+pub mod inhibit;
+pub mod ioapic;
+pub mod lapic;
+pub mod memory;
 pub mod mmio;
-pub mod control_register;
 pub mod msr;
+pub mod pic;
+pub mod port;
+pub mod pv_eoi;
+pub mod rtc;
+pub mod time;
+pub mod vcpu;
+pub mod vm;

@@ -64,8 +64,11 @@ pub fn fetch(memory: &impl GuestMemory, cr3: u64, rip: u64) -> Option<[u64; 2]> 
     let mut bytes = [0u8; 16];
     for (at, byte) in bytes.iter_mut().enumerate() {
         let address = rip.wrapping_add(at as u64);
-        let physical =
-            if (at as u64) < left { Some(first + at as u64) } else { translate(memory, cr3, address) };
+        let physical = if (at as u64) < left {
+            Some(first + at as u64)
+        } else {
+            translate(memory, cr3, address)
+        };
         *byte = physical.and_then(|a| memory.read_u8(a)).unwrap_or(0);
     }
     let word = |at: usize| {
@@ -108,7 +111,8 @@ pub(crate) mod tests {
 
         fn read_u64(&self, address: u64) -> Option<u64> {
             let ram = self.0.borrow();
-            let bytes = ram.get(address as usize..usize::try_from(address).ok()?.checked_add(8)?)?;
+            let bytes =
+                ram.get(address as usize..usize::try_from(address).ok()?.checked_add(8)?)?;
             Some(u64::from_le_bytes(bytes.try_into().unwrap()))
         }
 

@@ -27,14 +27,14 @@ pub fn fault<M: GuestMemory>(
     let page = address & !0xfff;
     let frame = ExitKey::number(exit::NPF, (address >> 12) as u32);
     if address < vm.memory {
-        return Handled { key: frame, next: Next::Map(page) };
+        return Handled { key: frame, next: Next::Map };
     }
     let device = if page == vcpu.lapic.base_address() && vcpu.lapic.mode() == Mode::XApic {
         Device::Apic
     } else if page == IOAPIC_PAGE {
         Device::Ioapic
     } else {
-        return Handled::stop(frame, Stop::BadMemory(address));
+        return Handled::stop(frame, Stop::BadMemory);
     };
     let Some(decoded) = (vmcb.control.exit_info_1 & TABLE_WALK == 0)
         .then(|| fetch(memory, vmcb.save.cr3, vmcb.save.rip))

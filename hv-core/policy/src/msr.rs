@@ -10,8 +10,8 @@ use crate::vcpu::Vcpu;
 use crate::vm::Vm;
 use trapline_abi::exit::{self, ExitKey};
 use trapline_defs::msr::{
-    APIC_BASE, EFER, FS_BASE, GS_BASE, HYPERV_FIRST, HYPERV_LAST, KVM_PV_EOI, MISC_ENABLE, PAT, TSC,
-    TSC_DEADLINE, X2APIC_FIRST, X2APIC_LAST, efer,
+    APIC_BASE, EFER, FS_BASE, GS_BASE, HYPERV_FIRST, HYPERV_LAST, KVM_PV_EOI, MISC_ENABLE, PAT,
+    TSC, TSC_DEADLINE, X2APIC_FIRST, X2APIC_LAST, efer,
 };
 use trapline_defs::vmcb::{TlbControl, Vmcb};
 
@@ -28,7 +28,7 @@ pub const PASSED_THROUGH: &[u32] = &[
 ];
 
 /// RDMSR or WRMSR.
-#[inline]
+#[inline(never)]
 pub fn access<M: GuestMemory>(
     vm: &mut Vm,
     vcpu: &mut Vcpu,
@@ -73,12 +73,7 @@ pub fn access<M: GuestMemory>(
 
 /// What a write to the local APIC asks for beyond it, and the copies of its state elsewhere.
 #[inline]
-pub fn carry_out(
-    vm: &mut Vm,
-    vcpu: &mut Vcpu,
-    vmcb: &mut Vmcb,
-    effect: Effect,
-) -> Next {
+pub fn carry_out(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, effect: Effect) -> Next {
     match effect {
         Effect::Ipi(icr) => match vcpu.lapic.receive_own(icr) {
             Delivery::Interrupt { .. } | Delivery::None => return Next::Enter,
@@ -123,7 +118,9 @@ fn read(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &Vmcb, msr: u32, now: Ns) -> Result<
         TSC_DEADLINE if vm.machine.tsc_deadline => vcpu.lapic.read_tsc_deadline(),
         // VMRUN needs SVME in every guest's EFER; the guest never had it.
         EFER => vmcb.save.efer & !efer::SVME,
-        HYPERV_FIRST..=HYPERV_LAST => return hyperv::read_msr(&vm.partition, &vcpu.synic, msr, now),
+        HYPERV_FIRST..=HYPERV_LAST => {
+            return hyperv::read_msr(&vm.partition, &vcpu.synic, msr, now);
+        }
         KVM_PV_EOI if vm.machine.kvm => vcpu.pv_eoi.read_msr(),
         _ => return Err(Gp),
     })

@@ -31,7 +31,7 @@ struct IoInfo {
 }
 
 /// IN or OUT. EXITINFO2 is the next RIP, on every processor.
-#[inline]
+#[inline(never)]
 pub fn access(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, at: u64) -> Handled {
     let info = IoInfo::from_bits(vmcb.control.exit_info_1);
     let (first, size) = (info.port(), info.size());

@@ -25,6 +25,8 @@ pub struct Vcpu {
     pub lapic: Lapic,
     /// Its events outside the APIC.
     pub events: Events,
+    /// The next exit has to look at `events.iret_at` and `pv_eoi` (see `events::attend`).
+    pub attention: bool,
     /// A deadline of it or of the VM may have moved: arm the host's timer again.
     pub rearm: bool,
     /// Its SynIC.
@@ -52,6 +54,7 @@ impl Vcpu {
             gprs: Gprs::default(),
             lapic,
             events: Events::default(),
+            attention: false,
             rearm: true,
             synic: Synic::new(index),
             pv_eoi: PvEoi::new(),

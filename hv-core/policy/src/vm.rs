@@ -34,6 +34,9 @@ pub struct Vm {
     pub memory: u64,
     /// Where guest time stands.
     pub clock: GuestClock,
+    /// The processor is QEMU's TCG, which needs interrupts injected as software events
+    /// (docs/tcg.md T24).
+    pub soft_injection: bool,
 }
 
 /// Guest time from the host's TSC.
@@ -86,6 +89,7 @@ impl Vm {
             inhibits: Inhibits::new(Reason::Disabled.bit()),
             memory,
             clock,
+            soft_injection: false,
         }
     }
 

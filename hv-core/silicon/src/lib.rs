@@ -8,4 +8,4 @@
 
 mod profile;
 
-pub use profile::{PROFILES, Feature, Mode, Silicon, UnknownProfile};
+pub use profile::{Feature, Mode, PROFILES, Silicon, UnknownProfile};

@@ -49,11 +49,9 @@ impl Silicon {
     /// How the described processor has `feature`.
     pub const fn mode(&self, feature: Feature) -> Mode {
         match feature {
-            Feature::Avic
-            | Feature::X2Avic
-            | Feature::IdleHlt
-            | Feature::Vnmi
-            | Feature::VGif => Mode::Off,
+            Feature::Avic | Feature::X2Avic | Feature::IdleHlt | Feature::Vnmi | Feature::VGif => {
+                Mode::Off
+            }
         }
     }
 }

@@ -116,5 +116,14 @@ pub unsafe extern "C" fn bcmp(_a: *const u8, _b: *const u8, _n: usize) -> i32 {
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub unsafe extern "C" fn strlen(_s: *const u8) -> usize {
-    naked_asm!("xor eax, eax", "2:", "cmp byte ptr [rdi + rax], 0", "je 3f", "inc rax", "jmp 2b", "3:", "ret")
+    naked_asm!(
+        "xor eax, eax",
+        "2:",
+        "cmp byte ptr [rdi + rax], 0",
+        "je 3f",
+        "inc rax",
+        "jmp 2b",
+        "3:",
+        "ret"
+    )
 }

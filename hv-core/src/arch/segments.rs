@@ -45,8 +45,7 @@ pub fn load_boot_core() {
 
 fn load(segments: &'static mut Segments) {
     for (entry, stack) in segments.stacks.iter().enumerate() {
-        segments.tss.interrupt_stack_table[entry] =
-            VirtAddr::new(physical(stack) + STACK as u64);
+        segments.tss.interrupt_stack_table[entry] = VirtAddr::new(physical(stack) + STACK as u64);
     }
     let code = segments.gdt.append(Descriptor::kernel_code_segment());
     let data = segments.gdt.append(Descriptor::kernel_data_segment());

@@ -48,6 +48,10 @@ pub struct Missing(u64);
 
 impl core::fmt::Display for Missing {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "RAM from {:#x} to {:#x} is needed, it ends at {:#x}", NEEDED.start, NEEDED.end, self.0)
+        write!(
+            f,
+            "RAM from {:#x} to {:#x} is needed, it ends at {:#x}",
+            NEEDED.start, NEEDED.end, self.0
+        )
     }
 }

@@ -5,6 +5,9 @@
 //! the instruction behind it carries the symbol `svm_after_vmrun`, so that QEMU's own log of exits
 //! can be attributed.
 //!
+//! RBP and R12 to R15 stay in the processor while a common exit is handled: a C function preserves
+//! them. The few exits that may name any register ask for them ([`Turn::Registers`]).
+//!
 //! VMRUN switches RAX, RSP, RIP, RFLAGS and the segments but FS, GS, TR and LDTR, which go by
 //! VMLOAD and VMSAVE with the SYSCALL and SYSENTER MSRs. The rest is moved here: general-purpose
 //! registers, and x87 and SSE state, because Rust uses SSE by itself. CPUID offers no XSAVE, so
@@ -15,7 +18,7 @@
 
 use crate::arch::page::{Once, Page, physical};
 use crate::core_block::CoreBlock;
-use crate::run::on_exit;
+use crate::run::{Turn, on_exit, on_exit_by_register};
 use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
 use trapline_defs::vmcb::Vmcb;
@@ -115,6 +118,11 @@ unsafe extern "C" fn enter(_core: &mut CoreBlock) {
         "push r14",
         "push r15",
         "push rdi",
+        "mov rbp, [rdi + {rbp}]",
+        "mov r12, [rdi + {r12}]",
+        "mov r13, [rdi + {r13}]",
+        "mov r14, [rdi + {r14}]",
+        "mov r15, [rdi + {r15}]",
         "2:",
         "mov rdi, [rsp]",
         "fxrstor64 [rdi + {fx}]",
@@ -123,15 +131,10 @@ unsafe extern "C" fn enter(_core: &mut CoreBlock) {
         "mov rbx, [rdi + {rbx}]",
         "mov rcx, [rdi + {rcx}]",
         "mov rsi, [rdi + {rsi}]",
-        "mov rbp, [rdi + {rbp}]",
         "mov r8, [rdi + {r8}]",
         "mov r9, [rdi + {r9}]",
         "mov r10, [rdi + {r10}]",
         "mov r11, [rdi + {r11}]",
-        "mov r12, [rdi + {r12}]",
-        "mov r13, [rdi + {r13}]",
-        "mov r14, [rdi + {r14}]",
-        "mov r15, [rdi + {r15}]",
         "rdtsc",
         "mov [rdi + {entered_at}], eax",
         "mov [rdi + {entered_at} + 4], edx",
@@ -152,22 +155,36 @@ unsafe extern "C" fn enter(_core: &mut CoreBlock) {
         "lea rsi, [rax + rdx]",
         "mov [rdi + {rbx}], rbx",
         "mov [rdi + {rcx}], rcx",
-        "mov [rdi + {rbp}], rbp",
         "mov [rdi + {r8}], r8",
         "mov [rdi + {r9}], r9",
         "mov [rdi + {r10}], r10",
         "mov [rdi + {r11}], r11",
-        "mov [rdi + {r12}], r12",
-        "mov [rdi + {r13}], r13",
-        "mov [rdi + {r14}], r14",
-        "mov [rdi + {r15}], r15",
         "fxsave64 [rdi + {fx}]",
         "ldmxcsr [rip + {mxcsr}]",
         "mov rax, [rdi + {host}]",
         "vmload rax",
         "call {on_exit}",
+        "cmp al, {enter}",
+        "je 2b",
+        // Something rarer: the registers that C functions preserve are needed, or the loop ends.
+        "mov rdi, [rsp]",
+        "mov [rdi + {rbp}], rbp",
+        "mov [rdi + {r12}], r12",
+        "mov [rdi + {r13}], r13",
+        "mov [rdi + {r14}], r14",
+        "mov [rdi + {r15}], r15",
+        "test al, al",
+        "jz 3f",
+        "call {on_exit_by_register}",
+        "mov rdi, [rsp]",
+        "mov rbp, [rdi + {rbp}]",
+        "mov r12, [rdi + {r12}]",
+        "mov r13, [rdi + {r13}]",
+        "mov r14, [rdi + {r14}]",
+        "mov r15, [rdi + {r15}]",
         "test al, al",
         "jnz 2b",
+        "3:",
         "pop rdi",
         "pop r15",
         "pop r14",
@@ -195,7 +212,9 @@ unsafe extern "C" fn enter(_core: &mut CoreBlock) {
         r14 = const gpr!(r14),
         r15 = const gpr!(r15),
         mxcsr = sym DEFAULT_MXCSR,
+        enter = const Turn::Enter as u8,
         on_exit = sym on_exit,
+        on_exit_by_register = sym on_exit_by_register,
     )
 }
 

@@ -1,0 +1,90 @@
+//! The command line: what can be said, and who answers.
+
+mod bless;
+mod compare;
+mod iso;
+mod list;
+mod progress;
+mod run;
+mod show;
+mod workspace;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// All held.
+    Held,
+    /// Something differed.
+    Differed,
+    /// Something could not be run.
+    CouldNotRun,
+}
+
+/// Counts and times every VM exit of small guest programs, and fails when one differs.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 all held, 1 something differed, 2 something could not be run."
+)]
+pub struct Arguments {
+    /// The workspace: where suites/, golden/ and .trapline/ are [default: found from the current
+    /// folder upwards, else where this command was built].
+    #[arg(long, global = true, value_name = "FOLDER", env = "TRAPLINE_ROOT")]
+    root: Option<PathBuf>,
+    /// A folder with images to use instead of the built ones: `hv-core` and `payloads/`.
+    #[arg(long, global = true, value_name = "FOLDER", env = "TRAPLINE_IMAGES")]
+    images: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Lists scenarios.
+    List(list::List),
+    /// Runs scenarios, prints their exit tables and says pass or fail.
+    Run(run::Run),
+    /// Prints the last result again.
+    Show(show::Show),
+    /// Makes goldens of the last result.
+    Bless(bless::Bless),
+    /// Sets two results, or a result and the goldens, side by side.
+    Compare(compare::Compare),
+    /// Says what is missing on this machine, and what to do about it.
+    Doctor,
+    /// Writes scenarios to a bootable ISO, for machines without QEMU.
+    Iso(iso::Iso),
+}
+
+/// What a result is printed as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Lines and tables for people.
+    Table,
+    /// The canonical JSON.
+    Json,
+}
+
+/// Does what the command line says.
+///
+/// # Errors
+/// Whatever keeps the command from being carried out.
+pub fn dispatch(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Status> {
+    match &arguments.command {
+        Command::List(list) => list.list(arguments, out),
+        Command::Run(run) => run.run(arguments, out),
+        Command::Show(show) => show.show(arguments, out),
+        Command::Bless(bless) => bless.bless(arguments, out),
+        Command::Compare(compare) => compare.compare(arguments, out),
+        Command::Doctor => Ok(match trapline::doctor::run(out)? {
+            true => Status::Held,
+            false => Status::CouldNotRun,
+        }),
+        Command::Iso(iso) => iso.write(arguments, out),
+    }
+}

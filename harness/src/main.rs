@@ -1,0 +1,35 @@
+//! The `trapline` command.
+//!
+//! Exit codes: 0, all held; 1, something differed; 2, something could not be run, read or written
+//! (a wrong command line too).
+
+mod cli;
+
+use clap::Parser;
+use cli::{Arguments, Status};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut out = io::stdout().lock();
+    let status = cli::dispatch(&arguments, &mut out).and_then(|status| {
+        out.flush()?;
+        Ok(status)
+    });
+    match status {
+        Ok(Status::Held) => ExitCode::SUCCESS,
+        Ok(Status::Differed) => ExitCode::from(1),
+        Ok(Status::CouldNotRun) => ExitCode::from(2),
+        // `trapline show | head`: the reader has seen enough, and nobody would read a message.
+        Err(error) if is_broken_pipe(&error) => ExitCode::from(2),
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

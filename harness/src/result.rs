@@ -1,0 +1,118 @@
+//! Results: what one `run` gave, with everything that is needed to judge or repeat it.
+//!
+//! The JSON form is canonical: the same run gives the same bytes. It therefore holds no date and
+//! no host name. It is what `show`, `bless` and `compare` work from, and what other tools read;
+//! text tables are derived from it.
+
+mod environment;
+mod measured;
+mod store;
+
+pub use environment::{Cpu, Environment};
+pub(crate) use measured::last_exit_text;
+pub use measured::{Exit, Measured, MeasuredWindow};
+pub use store::{StoreError, last_path, read, save, save_last};
+
+use crate::suite::{Scenario, policy_word, seed_word};
+use crate::verdict::{Judgement, Verdict};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use trapline_golden::snapshot::Snapshot;
+
+/// Version of the JSON form.
+pub const FORMAT: u32 = 1;
+
+/// What one `run` gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunResult {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Where it ran.
+    pub environment: Environment,
+    /// How often every scenario ran, with equal results unless its verdict says otherwise.
+    pub repeats: u32,
+    /// The scenarios, in the order of the suites.
+    pub scenarios: Vec<ScenarioResult>,
+    /// What went wrong with the target outside of every scenario.
+    pub problems: Vec<String>,
+}
+
+impl RunResult {
+    /// The worst verdict; a problem of the target itself means that it could not run.
+    pub fn verdict(&self) -> Verdict {
+        let worst = self.scenarios.iter().map(|s| s.judgement.verdict).max().unwrap_or_default();
+        if self.problems.is_empty() { worst } else { Verdict::CouldNotRun }
+    }
+}
+
+/// What was run of one scenario, and what it gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScenarioResult {
+    /// Its suite.
+    pub suite: String,
+    /// Its name in the suite.
+    pub name: String,
+    /// The payload.
+    pub payload: String,
+    /// All parameters, as words or numbers.
+    pub params: BTreeMap<String, String>,
+    /// What the machine offers: `x2apic`, `tsc-deadline`, `kvm`, `hyperv`.
+    pub machine: BTreeMap<String, bool>,
+    /// The silicon profile and whether it is real: `modeled: none`.
+    pub silicon: String,
+    /// The policy.
+    pub policy: String,
+    /// The fault that was put in.
+    pub seed: Option<String>,
+    /// vCPUs.
+    pub vcpus: u16,
+    /// Where its expectations are from.
+    pub cite: String,
+    /// What was measured; `None` when it did not run.
+    pub measured: Option<Measured>,
+    /// What that is worth.
+    pub judgement: Judgement,
+}
+
+impl ScenarioResult {
+    /// A scenario's description, with what it gave.
+    pub fn new(scenario: &Scenario, measured: Option<Measured>, judgement: Judgement) -> Self {
+        let machine = scenario.machine;
+        Self {
+            suite: scenario.suite.clone(),
+            name: scenario.name.clone(),
+            payload: scenario.payload.clone(),
+            params: scenario.params.0.iter().map(|s| (s.name.clone(), s.text())).collect(),
+            machine: [
+                ("x2apic", machine.x2apic),
+                ("tsc-deadline", machine.tsc_deadline),
+                ("kvm", machine.kvm),
+                ("hyperv", machine.hyperv),
+            ]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into(),
+            silicon: format!("modeled: {}", scenario.silicon),
+            policy: policy_word(scenario.policy).into(),
+            seed: scenario.seed.map(|seed| seed_word(seed).into()),
+            vcpus: scenario.vcpus,
+            cite: scenario.cite.clone(),
+            measured,
+            judgement,
+        }
+    }
+
+    /// `suite::name`.
+    pub fn full_name(&self) -> String {
+        format!("{}::{}", self.suite, self.name)
+    }
+
+    /// What of it can be blessed.
+    pub fn snapshot(&self, environment: &Environment) -> Option<Snapshot> {
+        Some(self.measured.as_ref()?.snapshot(environment.built.clone()))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

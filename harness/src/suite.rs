@@ -1,0 +1,70 @@
+//! Suites: scenarios in TOML files.
+//!
+//! ```toml
+//! [suite]
+//! name = "self-ipi"
+//! about = "IPIs to the own vCPU."
+//!
+//! [[scenario]]
+//! name = "x2apic-{wait}"            # {parameter} stands for the parameter's text
+//! payload = "self-ipi"
+//! matrix = { wait = ["hlt", "nop"] } # one scenario for each combination
+//! params = { n = 100 }
+//! machine = { x2apic = true }        # also tsc-deadline, kvm, hyperv
+//! silicon = "none"                   # these four are the defaults
+//! policy = "kvm-6.12"
+//! vcpus = 1
+//! budget = { ticks = 200_000_000, exits = 200_000 }
+//! cite = "corrections.md 3.0 row 1"
+//!
+//! [scenario.expect]                  # of the payload's only window
+//! msr = "2*n"                        # by exit name,
+//! "msr 0x830:W" = "n"                # by detail,
+//! "io 0x71" = "<= 3*n"               # or by the sum of both directions
+//! exits = "4*n"                      # all exits together
+//! ticks = ">= n"                     # the window's length
+//! allow = ["interrupt"]              # may occur; everything else unnamed must not
+//! [scenario.expect.values]
+//! ipis = "n"
+//! [scenario.expect.warm-up]          # of the window with that label
+//! msr = 1
+//!
+//! [[scenario.when]]                  # only where the parameters are these
+//! is = { wait = "hlt" }
+//! expect = { hlt = "n", vintr = "n" }
+//!
+//! [[scenario]]                       # a negative control: passes only if it fails, and with a
+//! name = "negative-hlt-evaluates"    # reason that contains the text
+//! payload = "self-ipi"
+//! seed = "hlt-evaluates"
+//! fails = "vintr in window"
+//! [scenario.expect]
+//! outcome = "done"
+//! vintr = "n"
+//! ```
+//! A later `when` wins over an earlier one and over `expect`. Where a window has any rule, exits
+//! that no rule names must not occur.
+//!
+//! Everything is checked when the file is read, formulas included: what is accepted can be run and
+//! judged. A mistake is reported with file, line, column and the nearest word that is known.
+
+mod error;
+mod expect;
+mod fields;
+mod load;
+mod matrix;
+mod scenario;
+mod settings;
+mod subject;
+mod words;
+
+pub use error::SuiteError;
+pub use expect::{Expect, Rule, WindowExpect};
+pub use load::{Suite, load};
+pub use scenario::{Budget, Scenario};
+pub use settings::{Setting, Settings};
+pub use subject::Subject;
+pub use words::{outcome_word, policy_word, seed_word};
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,206 @@
+//! Scenarios: payload, parameters, machine, silicon and policy, with what they must give.
+
+use super::error::{SuiteError, suggest};
+use super::expect::{Expect, Reader};
+use super::fields::{Entry, Fields};
+use super::matrix::Bindings;
+use super::settings::{Settings, settle};
+use super::words::{POLICIES, SEEDS};
+use crate::payload::{Catalogue, Kind, Payload};
+use trapline_abi::plan::{Machine, Policy, Seed};
+
+/// After how much a scenario is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Guest time in TSC ticks.
+    pub ticks: u64,
+    /// Traps.
+    pub exits: u64,
+}
+
+impl Default for Budget {
+    /// Some twenty times what the longest scenario needs; a runaway is then still over within
+    /// seconds of wall time.
+    fn default() -> Self {
+        Self { ticks: 200_000_000, exits: 200_000 }
+    }
+}
+
+/// A scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scenario {
+    /// The suite's name.
+    pub suite: String,
+    /// The scenario's name in it.
+    pub name: String,
+    /// What it shows.
+    pub about: String,
+    /// The payload.
+    pub payload: String,
+    /// Its parameters.
+    pub params: Settings,
+    /// The machine.
+    pub machine: Machine,
+    /// The silicon profile.
+    pub silicon: String,
+    /// The policy.
+    pub policy: Policy,
+    /// A fault put in on purpose.
+    pub seed: Option<Seed>,
+    /// vCPUs.
+    pub vcpus: u16,
+    /// After how much it is ended.
+    pub budget: Budget,
+    /// Where its expectations are from.
+    pub cite: String,
+    /// What it must give.
+    pub expect: Expect,
+    /// A negative control: it passes only if it fails for a reason that contains this text.
+    pub fails: Option<String>,
+}
+
+impl Scenario {
+    /// `suite::name`.
+    pub fn full_name(&self) -> String {
+        format!("{}::{}", self.suite, self.name)
+    }
+}
+
+const KEYS: &[&str] = &[
+    "name", "about", "payload", "matrix", "params", "machine", "silicon", "policy", "seed",
+    "vcpus", "budget", "cite", "expect", "when", "fails",
+];
+
+/// Reads one combination of a `[[scenario]]` entry.
+pub(super) fn read(
+    suite: &str,
+    catalogue: &Catalogue,
+    entry: Entry<'_>,
+    combination: &Bindings,
+) -> Result<Scenario, SuiteError> {
+    let fields = fields(Entry { bindings: combination, ..entry })?;
+    let payload_entry = fields.need("payload")?;
+    let payload_name = payload_entry.text()?;
+    let payload = catalogue.get(&payload_name).ok_or_else(|| {
+        let hint = suggest(&payload_name, catalogue.iter().map(|p| p.name.as_str()));
+        payload_entry.error(format!("unknown payload `{payload_name}`{hint}"))
+    })?;
+    let params = settle(payload, fields.get("params"), fields.get("matrix"), combination)?;
+
+    // From here on every parameter can stand in a placeholder, not only those of the matrix.
+    let bindings = params.bindings();
+    let fields = self::fields(Entry { bindings: &bindings, ..entry })?;
+    let vcpus = fields.or("vcpus", 1, |e| {
+        u16::try_from(e.number()?)
+            .ok()
+            .filter(|&n| n > 0)
+            .ok_or_else(|| e.error(format!("the number of vCPUs is from 1 to {}", u16::MAX)))
+    })?;
+    Ok(Scenario {
+        suite: suite.into(),
+        name: fields.need("name").and_then(name)?,
+        about: fields.or("about", String::new(), |e| e.text())?,
+        machine: fields.or("machine", MACHINE, machine)?,
+        silicon: fields.or("silicon", "none".into(), |e| e.text())?,
+        policy: fields.or("policy", Policy::Kvm612, |e| word(e, "policy", POLICIES))?,
+        seed: fields.or("seed", None, |e| word(e, "seed", SEEDS).map(Some))?,
+        budget: fields.or("budget", Budget::default(), budget)?,
+        cite: fields.or("cite", String::new(), |e| e.text())?,
+        expect: expect(&fields, payload, &params, vcpus)?,
+        fails: fields.or("fails", None, |e| e.text().map(Some))?,
+        payload: payload_name,
+        params,
+        vcpus,
+    })
+}
+
+pub(super) fn fields(entry: Entry<'_>) -> Result<Fields<'_>, SuiteError> {
+    entry.fields("a scenario", KEYS)
+}
+
+/// A name that can be a file's name and part of a test's name.
+pub(super) fn name(entry: Entry<'_>) -> Result<String, SuiteError> {
+    let name = entry.text()?;
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+    if name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(fits) {
+        return Ok(name);
+    }
+    Err(entry.error(format!("the name `{name}` must be of a-z, 0-9, `-`, `_` and `.`")))
+}
+
+/// The machine where the scenario says nothing.
+const MACHINE: Machine = Machine { x2apic: true, tsc_deadline: true, kvm: false, hyperv: false };
+
+fn machine(entry: Entry<'_>) -> Result<Machine, SuiteError> {
+    let fields = entry.fields("a machine", &["x2apic", "tsc-deadline", "kvm", "hyperv"])?;
+    let flag = |key, default| fields.or(key, default, |e| e.flag());
+    Ok(Machine {
+        x2apic: flag("x2apic", MACHINE.x2apic)?,
+        tsc_deadline: flag("tsc-deadline", MACHINE.tsc_deadline)?,
+        kvm: flag("kvm", MACHINE.kvm)?,
+        hyperv: flag("hyperv", MACHINE.hyperv)?,
+    })
+}
+
+fn budget(entry: Entry<'_>) -> Result<Budget, SuiteError> {
+    let fields = entry.fields("a budget", &["ticks", "exits"])?;
+    let default = Budget::default();
+    Ok(Budget {
+        ticks: fields.or("ticks", default.ticks, |e| e.number())?,
+        exits: fields.or("exits", default.exits, |e| e.number())?,
+    })
+}
+
+fn word<T: Copy>(entry: Entry<'_>, what: &str, words: &[(&str, T)]) -> Result<T, SuiteError> {
+    let word = entry.text()?;
+    words.iter().find(|(w, _)| *w == word).map(|&(_, value)| value).ok_or_else(|| {
+        let hint = suggest(&word, words.iter().map(|&(w, _)| w));
+        entry.error(format!("unknown {what} `{word}`{hint}"))
+    })
+}
+
+fn expect(
+    fields: &Fields<'_>,
+    payload: &Payload,
+    settings: &Settings,
+    vcpus: u16,
+) -> Result<Expect, SuiteError> {
+    let mut reader = Reader { settings, vcpus, cite: None, expect: Expect::default() };
+    if let Some(table) = fields.get("expect") {
+        reader.add(table)?;
+    }
+    for entry in fields.or("when", Vec::new(), |e| e.list())? {
+        let when = entry.fields("a condition", &["is", "expect", "cite"])?;
+        if applies(when.need("is")?, payload, settings)? {
+            reader.cite = when.or("cite", None, |e| e.text().map(Some))?;
+            reader.add(when.need("expect")?)?;
+        }
+    }
+    Ok(reader.expect)
+}
+
+/// Whether every parameter has the value, or one of the values, that `is` names.
+fn applies(is: Entry<'_>, payload: &Payload, settings: &Settings) -> Result<bool, SuiteError> {
+    let mut applies = true;
+    for (span, name, entry) in is.entries()? {
+        let Some(setting) = settings.get(name) else {
+            let hint = suggest(name, settings.0.iter().map(|s| s.name.as_str()));
+            return Err(entry.source.error(span, format!("unknown parameter `{name}`{hint}")));
+        };
+        let items = if entry.value.get_ref().is_array() { entry.list()? } else { vec![entry] };
+        let mut one = false;
+        for item in items {
+            let text = item.text_or_number()?;
+            // A misspelt word would never apply, and silently take its expectations with it.
+            if let Some(Kind::Choice(words, _)) = payload.kind(name)
+                && !words.contains(&text)
+            {
+                let hint = suggest(&text, words.iter().map(String::as_str));
+                return Err(item.error(format!("`{name}` cannot be `{text}`{hint}")));
+            }
+            one |= text == setting.text();
+        }
+        applies &= one;
+    }
+    Ok(applies)
+}

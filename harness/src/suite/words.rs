@@ -1,0 +1,90 @@
+//! Words of the suite files that stand for values of the plan and of the records.
+
+use trapline_abi::plan::{Policy, Seed};
+use trapline_abi::record::Outcome;
+
+/// The policies.
+pub(super) const POLICIES: &[(&str, Policy)] = &[("kvm-6.12", Policy::Kvm612)];
+
+/// The faults that can be put in.
+pub(super) const SEEDS: &[(&str, Seed)] = &[
+    ("autoeoi-decrement", Seed::AutoEoiDecrement),
+    ("hlt-keeps-shadow", Seed::HltKeepsShadow),
+    ("hlt-evaluates", Seed::HltEvaluates),
+    ("rtc-keeps-c", Seed::RtcKeepsC),
+    ("injection-lost", Seed::InjectionLost),
+];
+
+/// The ends of a scenario.
+pub(super) const OUTCOMES: &[(&str, Outcome)] = &[
+    ("done", Outcome::Done),
+    ("time-budget", Outcome::TimeBudget),
+    ("exit-budget", Outcome::ExitBudget),
+    ("stuck", Outcome::Stuck),
+    ("shutdown", Outcome::Shutdown),
+    ("bad-memory", Outcome::BadMemory),
+    ("unhandled", Outcome::Unhandled),
+    ("invalid-guest-state", Outcome::InvalidGuestState),
+    ("panic", Outcome::Panic),
+    ("refused", Outcome::Refused),
+];
+
+fn word<T: PartialEq>(table: &[(&'static str, T)], value: &T) -> &'static str {
+    table.iter().find(|(_, v)| v == value).map_or("unnamed", |(word, _)| word)
+}
+
+/// A policy's word.
+pub fn policy_word(policy: Policy) -> &'static str {
+    word(POLICIES, &policy)
+}
+
+/// A seeded fault's word.
+pub fn seed_word(seed: Seed) -> &'static str {
+    word(SEEDS, &seed)
+}
+
+/// An outcome's word.
+pub fn outcome_word(outcome: Outcome) -> &'static str {
+    word(OUTCOMES, &outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adding a variant makes this fail to compile until the tables above are looked at.
+    #[test]
+    fn every_value_has_a_word() {
+        for &(_, policy) in POLICIES {
+            match policy {
+                Policy::Kvm612 => {}
+            }
+        }
+        assert_eq!(POLICIES.len(), 1);
+        for &(_, seed) in SEEDS {
+            match seed {
+                Seed::AutoEoiDecrement
+                | Seed::HltKeepsShadow
+                | Seed::HltEvaluates
+                | Seed::RtcKeepsC
+                | Seed::InjectionLost => {}
+            }
+        }
+        assert_eq!(SEEDS.len(), 5);
+        for &(_, outcome) in OUTCOMES {
+            match outcome {
+                Outcome::Done
+                | Outcome::TimeBudget
+                | Outcome::ExitBudget
+                | Outcome::Stuck
+                | Outcome::Shutdown
+                | Outcome::BadMemory
+                | Outcome::Unhandled
+                | Outcome::InvalidGuestState
+                | Outcome::Panic
+                | Outcome::Refused => {}
+            }
+        }
+        assert_eq!(OUTCOMES.len(), 10);
+    }
+}
