@@ -18,19 +18,20 @@ pub const ROWS: usize = 128;
 const RESERVE: usize = 48;
 
 const WINDOW: usize = ROWS;
-const MASK: usize = 2 * ROWS - 1;
+const _: () = assert!(2 * ROWS == 1 << u8::BITS);
 
 /// A key that no exit has; the row that takes the duration before the first exit.
 const SCRATCH: ExitKey = ExitKey(u64::MAX - 1);
 const SCRATCH_ROW: usize = ROWS - 1;
 
-/// One row: figures of durations in TSC ticks.
+/// One row: figures of durations in TSC ticks. How many there were is the histogram's sum, so it is
+/// not counted a second time. The alignment makes the way from a row's number to its address one
+/// shift.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(512))]
 pub struct Row {
     /// What is counted.
     pub key: ExitKey,
-    /// How many.
-    pub count: u64,
     /// Sum of the durations.
     pub sum: u64,
     /// Shortest.
@@ -47,7 +48,6 @@ impl Row {
     /// A row that no exit has used.
     const FREE: Self = Self {
         key: ExitKey::EMPTY,
-        count: 0,
         sum: 0,
         min: u64::MAX,
         max: 0,
@@ -55,9 +55,13 @@ impl Row {
         histogram: [0; 64],
     };
 
+    /// How many there were.
+    pub fn count(&self) -> u64 {
+        self.histogram.iter().map(|&n| u64::from(n)).sum()
+    }
+
     #[inline(always)]
     fn add(&mut self, duration: u64) {
-        self.count += 1;
         self.sum += duration;
         self.sum_squares += u128::from(duration) * u128::from(duration);
         if duration < self.min {
@@ -74,8 +78,10 @@ impl Row {
 #[derive(Debug)]
 pub struct Account {
     rows: [Row; 2 * ROWS],
-    table: usize,
-    open: usize,
+    /// 0 or [`WINDOW`].
+    table: u8,
+    /// The row that the last exit will go to. A byte has as many values as there are rows.
+    open: u8,
     exited_at: u64,
     used: [usize; 2],
     folded: bool,
@@ -92,30 +98,40 @@ impl Account {
     pub const fn new() -> Self {
         let mut rows = [Row::FREE; 2 * ROWS];
         rows[SCRATCH_ROW].key = SCRATCH;
-        Self { rows, table: 0, open: SCRATCH_ROW, exited_at: 0, used: [0; 2], folded: false }
+        Self { rows, table: 0, open: SCRATCH_ROW as u8, exited_at: 0, used: [0; 2], folded: false }
     }
 
     /// Forgets everything.
     pub fn reset(&mut self) {
-        self.clear(0);
-        self.clear(WINDOW);
-        (self.table, self.open, self.exited_at, self.folded) = (0, SCRATCH_ROW, 0, false);
+        // Every row, whatever it says of itself: no scenario may inherit anything.
+        self.rows.fill(Row::FREE);
+        self.rows[SCRATCH_ROW].key = SCRATCH;
+        self.used = [0; 2];
+        (self.table, self.open, self.exited_at, self.folded) = (0, SCRATCH_ROW as u8, 0, false);
     }
 
     /// Closes the account of the exit before: the guest was entered again at TSC `entered_at`.
     #[inline(always)]
     pub fn close(&mut self, entered_at: u64) {
         let duration = entered_at.wrapping_sub(self.exited_at);
-        self.rows[self.open & MASK].add(duration);
+        self.rows[usize::from(self.open)].add(duration);
     }
 
     /// Opens the account of an exit with `key` that happened at TSC `exited_at`.
     #[inline(always)]
     pub fn open(&mut self, key: ExitKey, exited_at: u64) {
+        if !self.reopen(key, exited_at) {
+            self.search(key);
+        }
+    }
+
+    /// The short way of [`Account::open`]: works if the key is in its first place. Whoever gets
+    /// false must call [`Account::search`].
+    #[inline(always)]
+    pub fn reopen(&mut self, key: ExitKey, exited_at: u64) -> bool {
         self.exited_at = exited_at;
-        let slot = Self::hash(key);
-        let at = (self.table + slot) & MASK;
-        self.open = if self.rows[at].key == key { at } else { self.search(key, slot) };
+        self.open = self.table.wrapping_add(Self::hash(key));
+        self.rows[usize::from(self.open)].key == key
     }
 
     /// As [`Account::open`], for an exit that never belongs to a window: a payload call.
@@ -127,25 +143,32 @@ impl Account {
 
     /// Multiplicative hashing: one multiplication and one shift put code and detail into a row.
     #[inline(always)]
-    fn hash(key: ExitKey) -> usize {
-        (key.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - ROWS.ilog2())) as usize
+    fn hash(key: ExitKey) -> u8 {
+        (key.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - ROWS.ilog2())) as u8
     }
 
-    /// The row of a key that is not in its first place, made if need be.
+    /// The long way of [`Account::open`].
     #[cold]
     #[inline(never)]
-    fn search(&mut self, key: ExitKey, slot: usize) -> usize {
+    pub fn search(&mut self, key: ExitKey) {
+        self.open = self.row_of(key) as u8;
+    }
+
+    /// The row of a key in the current table, made if need be.
+    fn row_of(&mut self, key: ExitKey) -> usize {
+        let table = usize::from(self.table);
+        let first = usize::from(Self::hash(key));
         for step in 0..ROWS {
-            let at = (self.table + (slot + step) % ROWS) & MASK;
+            let at = table + (first + step) % ROWS;
             if self.rows[at].key == key {
                 return at;
             }
             if self.rows[at].key == ExitKey::EMPTY {
-                let used = &mut self.used[self.table / WINDOW];
+                let used = &mut self.used[table / WINDOW];
                 let plain = ExitKey::plain(key.code());
                 if *used >= ROWS - RESERVE && plain != key {
                     self.folded = true;
-                    return self.search(plain, Self::hash(plain));
+                    return self.row_of(plain);
                 }
                 *used += 1;
                 self.rows[at].key = key;
@@ -159,7 +182,7 @@ impl Account {
     /// From here on exits belong to a new window, whose table starts empty.
     pub fn begin_window(&mut self) {
         self.clear(WINDOW);
-        self.table = WINDOW;
+        self.table = WINDOW as u8;
     }
 
     /// From here on exits are outside again; the window's rows stay until the next one begins.
@@ -169,38 +192,41 @@ impl Account {
 
     /// Whether a window is open.
     pub fn in_window(&self) -> bool {
-        self.table == WINDOW
+        usize::from(self.table) == WINDOW
     }
 
     /// Moves the last window's rows into the table of everything, after they were reported.
     pub fn merge_window(&mut self) {
+        let table = core::mem::replace(&mut self.table, 0);
         for at in WINDOW..2 * ROWS {
             let row = self.rows[at];
-            if row.count == 0 {
+            if row.key == ExitKey::EMPTY {
                 continue;
             }
-            let table = core::mem::replace(&mut self.table, 0);
-            let into = self.search(row.key, Self::hash(row.key));
-            self.table = table;
-            self.rows[into].count += row.count;
+            let into = self.row_of(row.key);
+            for (total, n) in self.rows[into].histogram.iter_mut().zip(row.histogram) {
+                *total += n;
+            }
         }
+        self.table = table;
         self.clear(WINDOW);
     }
 
     /// The rows of the last window, in no order.
     pub fn window(&self) -> impl Iterator<Item = &Row> {
-        self.rows[WINDOW..].iter().filter(|row| row.count > 0)
+        self.rows[WINDOW..].iter().filter(|row| row.key != ExitKey::EMPTY)
     }
 
     /// Every trap by exit code: calls `report` once a code, in code order. Windows must have been
     /// merged.
     pub fn traps(&self, mut report: impl FnMut(u64, u64)) {
-        let rows = || self.rows[..ROWS].iter().filter(|r| r.count > 0 && r.key != SCRATCH);
+        let rows =
+            || self.rows[..ROWS].iter().filter(|r| r.key != ExitKey::EMPTY && r.key != SCRATCH);
         let mut last = None;
         while let Some(code) =
             rows().map(|r| r.key.code()).filter(|&c| last.is_none_or(|l| c > l)).min()
         {
-            report(code, rows().filter(|r| r.key.code() == code).map(|r| r.count).sum());
+            report(code, rows().filter(|r| r.key.code() == code).map(Row::count).sum());
             last = Some(code);
         }
     }
@@ -212,7 +238,7 @@ impl Account {
 
     fn clear(&mut self, table: usize) {
         for row in &mut self.rows[table..table + ROWS] {
-            if row.key != ExitKey::EMPTY || row.count != 0 {
+            if row.key != ExitKey::EMPTY {
                 *row = Row::FREE;
             }
         }
@@ -248,7 +274,7 @@ mod tests {
         let rows: Vec<_> = account.window().collect();
         assert_eq!(rows.len(), 1);
         let row = rows[0];
-        assert_eq!((row.key, row.count, row.sum, row.min, row.max), (icr, 3, 310, 90, 120));
+        assert_eq!((row.key, row.count(), row.sum, row.min, row.max), (icr, 3, 310, 90, 120));
         assert_eq!(row.sum_squares, 100 * 100 + 120 * 120 + 90 * 90);
         assert_eq!(row.histogram[6], 3);
         account.merge_window();
@@ -262,12 +288,11 @@ mod tests {
         let mark = ExitKey::number(0x81, 0x5452_4c01);
         let mut account = Account::new();
         for _ in 0..2 {
-            account.close(0);
             account.begin_window();
             exit(&mut account, ExitKey::plain(0x78), 10, 3);
             account.open_outside(mark, 20);
             account.end_window();
-            assert_eq!(account.window().map(|r| (r.key, r.count)).collect::<Vec<_>>().len(), 1);
+            assert_eq!(account.window().map(|r| (r.key, r.count())).collect::<Vec<_>>().len(), 1);
             account.merge_window();
             account.close(50);
         }
@@ -285,7 +310,7 @@ mod tests {
         }
         exit(&mut account, ExitKey::number(CPUID, 1), 0, 1);
         assert!(account.folded());
-        let of = |code| account.window().filter(|r| r.key.code() == code).map(|r| r.count).sum();
+        let of = |code| account.window().filter(|r| r.key.code() == code).map(Row::count).sum();
         let (io, cpuid): (u64, u64) = (of(IOIO), of(CPUID));
         assert_eq!((io, cpuid), (5000, 1));
         account.end_window();
@@ -299,8 +324,18 @@ mod tests {
     fn a_reset_forgets_everything() {
         let mut account = Account::new();
         exit(&mut account, ExitKey::plain(0x78), 10, 3);
+        account.begin_window();
+        account.open(ExitKey::plain(0x78), 20);
+        account.end_window();
+        account.merge_window();
+        // The open exit's row is gone: this goes nowhere, and must not come back.
+        account.close(23);
         account.reset();
         account.close(9);
         account.traps(|_, _| panic!("nothing happened"));
+        account.begin_window();
+        account.open(ExitKey::plain(0x78), 30);
+        account.close(31);
+        assert_eq!(account.window().map(Row::count).sum::<u64>(), 1);
     }
 }

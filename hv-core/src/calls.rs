@@ -9,7 +9,7 @@ use crate::{clock, records, report, run};
 use trapline_abi::boot::GUEST_MEMORY;
 use trapline_abi::call::{Call, Query, UNAVAILABLE};
 use trapline_abi::record::{Level, Outcome, Record};
-use trapline_defs::vmcb::TlbControl;
+use trapline_policy::events;
 
 const VCPU: u16 = 0;
 
@@ -107,7 +107,7 @@ pub fn answer(core: &mut CoreBlock) -> Option<End> {
                 answer = UNAVAILABLE;
             } else {
                 core.tables.unmap(first);
-                core.world.vmcb().control.tlb_control = TlbControl::FLUSH_ALL;
+                events::flush_tlb(&mut core.vcpu, core.world.vmcb());
             }
         }
     }

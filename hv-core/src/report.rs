@@ -32,7 +32,7 @@ fn exit(row: &Row) {
     }
     let used = row.histogram.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
     let durations = Durations {
-        count: row.count,
+        count: row.count(),
         sum: row.sum,
         sum_squares: row.sum_squares,
         min: row.min,
@@ -44,13 +44,13 @@ fn exit(row: &Row) {
 
 /// All traps of the scenario by code.
 pub fn traps(core: &mut CoreBlock) {
+    // The last exit has no next entry: count it with no duration.
+    core.account.close(core.exited_at);
     if core.account.in_window() {
         core.account.end_window();
         core.account.merge_window();
         records::log(Level::Warn, format_args!("a window was still open at the end"));
     }
-    // The last exit has no next entry: count it with no duration.
-    core.account.close(core.exited_at);
     core.account.traps(|code, count| records::put(&Record::Traps { vcpu: VCPU, code, count }));
     if core.account.folded() {
         let text = format_args!("more details than rows: some are counted under their exit code");

@@ -5,7 +5,8 @@
 
 use crate::core_block::{CoreBlock, Left};
 use crate::{apic, clock, svm};
-use trapline_defs::vmcb::TlbControl;
+use trapline_abi::exit::ExitKey;
+use trapline_defs::exit_code::ExitCode;
 use trapline_policy::events;
 use trapline_policy::handle::{self, Handled, Next};
 use trapline_policy::time::Ns;
@@ -28,10 +29,25 @@ pub enum Turn {
 /// Only the world switch calls this, with GIF clear and the rest of the guest's state saved.
 pub unsafe extern "C" fn on_exit(core: &mut CoreBlock, exited_at: u64) -> Turn {
     core.account.close(core.world.entered_at);
+    let CoreBlock { world, vcpu, .. } = core;
+    let vmcb = world.vmcb();
+    let rip = vmcb.save.rip;
+    // Kept free of calls, so that it needs no register that would have to be saved.
+    if vmcb.control.exit_code == ExitCode::CPUID
+        && handle::settled(vcpu, vmcb)
+        && let Some(key) = handle::cpuid(vcpu, vmcb)
+    {
+        return account(core, Handled::enter(key), rip, exited_at);
+    }
+    on_any_exit(core, exited_at)
+}
+
+/// Every exit but the shortest.
+#[inline(never)]
+fn on_any_exit(core: &mut CoreBlock, exited_at: u64) -> Turn {
     let CoreBlock { world, vcpu, vm, memory, .. } = core;
     let vmcb = world.vmcb();
     let rip = vmcb.save.rip;
-    vmcb.control.tlb_control = TlbControl::NONE;
     let handled = handle::exit(vm, vcpu, vmcb, memory, exited_at);
     if handled.next == Next::Registers {
         core.exited_at = exited_at;
@@ -60,7 +76,17 @@ fn account(core: &mut CoreBlock, handled: Handled, rip: u64, exited_at: u64) -> 
     if handled.next != Next::Enter || core.vcpu.rearm || core.exits_left == 0 {
         return after(core, handled, exited_at);
     }
-    core.account.open(handled.key, exited_at);
+    if core.account.reopen(handled.key, exited_at) {
+        return Turn::Enter;
+    }
+    search(core, handled.key)
+}
+
+/// A key that is not in its first place.
+#[cold]
+#[inline(never)]
+fn search(core: &mut CoreBlock, key: ExitKey) -> Turn {
+    core.account.search(key);
     Turn::Enter
 }
 
@@ -90,9 +116,9 @@ fn after(core: &mut CoreBlock, handled: Handled, exited_at: u64) -> Turn {
             let_time_pass(core, now);
         }
         Next::Map => {
-            let control = &mut core.world.vmcb().control;
-            control.tlb_control = TlbControl::FLUSH_ALL;
-            core.tables.map(control.exit_info_2);
+            let CoreBlock { world, vcpu, tables, .. } = core;
+            tables.map(world.vmcb().control.exit_info_2);
+            events::flush_tlb(vcpu, world.vmcb());
         }
         Next::Block => return leave(core, Left::Block),
         Next::Call => return leave(core, Left::Call),

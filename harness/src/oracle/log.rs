@@ -29,11 +29,12 @@ pub fn read(path: &Path) -> Result<Vec<LoggedExit>, OracleError> {
 /// The exits of a log, in order; all other lines are passed over.
 ///
 /// # Errors
-/// [`OracleError::Damaged`] when a line starts as an exit and is none.
+/// [`OracleError::Damaged`] when a line holds an exit and does not.
 pub fn parse(text: &str) -> Result<Vec<LoggedExit>, OracleError> {
     let mut exits = Vec::new();
     for (number, line) in text.lines().enumerate() {
-        if let Some(rest) = line.strip_prefix("vmexit(") {
+        // QEMU breaks off its own line when it injects a software event: `Injecting(0): SOFTvmexit(`.
+        if let Some((_, rest)) = line.split_once("vmexit(") {
             let exit = fields(rest);
             exits.push(
                 exit.ok_or_else(|| OracleError::Damaged {
@@ -65,7 +66,7 @@ mod tests {
 
     const LOG: &str = "\
 vmrun! 0000000000212000
-vmexit(0000007c, 0000000000000001, 0000000000000000, 000000000010031e)!
+Injecting(0): SOFTvmexit(0000007c, 0000000000000001, 0000000000000000, 000000000010031e)!
 Injecting(0): INTR 0x50 0
 vmrun! 0000000000212000
 vmexit(ffffffff, 0000000000000000, 0000000000000000, 0000000000100320)!

@@ -92,11 +92,17 @@ impl CpuidTable {
         table
     }
 
+    /// The answer, if it is in the table and not for the slow path to make.
+    #[inline(always)]
+    pub fn known(&self, leaf: u32) -> Option<&Registers> {
+        let slot = slot(leaf);
+        (self.leaves[slot] == leaf).then(|| &self.answers[slot])
+    }
+
     /// The answer to CPUID with that EAX and ECX. What does not exist is zero, as on AMD.
     ///
     /// It is a reference, and the table mutable for the slow path to leave its answer in: a value
     /// would cross the branch through the stack.
-    #[inline]
     pub fn get(&mut self, leaf: u32, subleaf: u32) -> &Registers {
         let slot = slot(leaf);
         if self.leaves[slot] == leaf { &self.answers[slot] } else { self.slow(leaf, subleaf) }

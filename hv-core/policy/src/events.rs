@@ -14,7 +14,7 @@ use crate::vm::Vm;
 use trapline_abi::plan::Seed;
 use trapline_defs::event::{Event, EventKind};
 use trapline_defs::intercept::Word3;
-use trapline_defs::vmcb::Vmcb;
+use trapline_defs::vmcb::{TlbControl, Vmcb};
 
 /// RFLAGS.IF.
 pub const RFLAGS_IF: u64 = 1 << 9;
@@ -52,6 +52,13 @@ impl Events {
     }
 }
 
+/// Flushes the guest's translations at the next entry.
+pub fn flush_tlb(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
+    vmcb.control.tlb_control = TlbControl::FLUSH_ALL;
+    // Once: the exit after it takes the order back.
+    vcpu.attention = true;
+}
+
 /// Whether the guest can take an interrupt at its next instruction.
 #[inline]
 pub fn interrupts_open(vmcb: &Vmcb) -> bool {
@@ -62,8 +69,7 @@ pub fn interrupts_open(vmcb: &Vmcb) -> bool {
 ///
 /// QEMU's TCG reports an interrupted interrupt as an exception (spec avic.md T4), with an
 /// error code for vectors that never have one as interrupts: the vector tells them apart.
-#[cold]
-pub fn take_back(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
+fn take_back(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
     let event = vmcb.control.exit_int_info;
     vmcb.control.exit_int_info = Event::new();
     vcpu.events.interrupted = match event.kind() {
@@ -185,19 +191,6 @@ pub fn iret(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
     vcpu.lapic.event_request = true;
 }
 
-/// What an exit has to look at now and then: the end of an NMI's IRET, and an EOI on offer.
-#[cold]
-#[inline(never)]
-pub fn attend<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &Vmcb, memory: &M) {
-    if vcpu.events.iret_at.is_some() {
-        iret_done(vcpu, vmcb);
-    }
-    if vcpu.pv_eoi.pending() {
-        settle_pv_eoi(vm, vcpu, memory);
-    }
-    vcpu.attention = vcpu.events.iret_at.is_some();
-}
-
 /// After an exit behind such an IRET: NMIs are open again.
 fn iret_done(vcpu: &mut Vcpu, vmcb: &Vmcb) {
     if vcpu.events.iret_at.is_some_and(|rip| rip != vmcb.save.rip) {
@@ -271,21 +264,32 @@ fn set_cr8_intercept(vmcb: &mut Vmcb, on: bool) {
     vmcb.control.intercept_cr = word | u32::from(on) * CR8_WRITE;
 }
 
-/// Takes the guest's V_TPR over, where CR8 writes do not exit. KVM does so after every exit, so
-/// the low nibble of a TPR written by MSR or MMIO is lost at the next one (rule TPR-1).
+/// Whether the local APIC's TPR is what the guest's V_TPR says, low nibble included.
 #[inline(always)]
-pub fn sync_tpr(vcpu: &mut Vcpu, vmcb: &Vmcb) {
-    let tpr = vmcb.control.v_intr.v_tpr() << 4;
-    if tpr != vcpu.lapic.tpr() {
-        take_tpr(vcpu, vmcb, tpr);
-    }
+pub fn tpr_in_sync(vcpu: &Vcpu, vmcb: &Vmcb) -> bool {
+    vmcb.control.v_intr.v_tpr() << 4 == vcpu.lapic.tpr()
 }
 
+/// Takes over what the guest and the processor left behind at this exit.
 #[cold]
-fn take_tpr(vcpu: &mut Vcpu, vmcb: &Vmcb, tpr: u8) {
-    if vmcb.control.intercept_cr & CR8_WRITE == 0 {
-        vcpu.lapic.set_tpr(tpr);
+#[inline(never)]
+pub fn settle<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, memory: &M) {
+    // Where CR8 writes do not exit, V_TPR is the guest's word. KVM takes it over after every exit,
+    // so the low nibble of a TPR written by MSR or MMIO is lost at the next one (rule TPR-1).
+    if !tpr_in_sync(vcpu, vmcb) && vmcb.control.intercept_cr & CR8_WRITE == 0 {
+        vcpu.lapic.set_tpr(vmcb.control.v_intr.v_tpr() << 4);
     }
+    if vmcb.control.exit_int_info.valid() {
+        take_back(vm, vcpu, vmcb);
+    }
+    if vcpu.events.iret_at.is_some() {
+        iret_done(vcpu, vmcb);
+    }
+    if vcpu.pv_eoi.pending() {
+        settle_pv_eoi(vm, vcpu, memory);
+    }
+    vmcb.control.tlb_control = TlbControl::NONE;
+    vcpu.attention = vcpu.events.iret_at.is_some();
 }
 
 #[cold]

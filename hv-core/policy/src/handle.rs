@@ -2,6 +2,7 @@
 //!
 //! The common exits are decided here, in line; everything else is out of the way.
 
+use crate::cpuid::Registers;
 use crate::events;
 use crate::fault::Gp;
 use crate::memory::GuestMemory;
@@ -74,6 +75,31 @@ impl Handled {
     }
 }
 
+/// Whether nothing has to be taken over from the guest before the exit itself is handled.
+#[inline(always)]
+pub fn settled(vcpu: &Vcpu, vmcb: &Vmcb) -> bool {
+    events::tpr_in_sync(vcpu, vmcb) && !vmcb.control.exit_int_info.valid() && !vcpu.attention
+}
+
+/// The most frequent exit: CPUID of a leaf whose answer is known. Nothing was done if there is no
+/// answer, and then [`exit`] has to.
+#[inline(always)]
+pub fn cpuid(vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> Option<ExitKey> {
+    let leaf = vmcb.save.rax as u32;
+    let answer = *vcpu.cpuid.known(leaf)?;
+    answer_cpuid(vcpu, vmcb, answer);
+    Some(ExitKey::number(exit::CPUID, leaf))
+}
+
+#[inline(always)]
+fn answer_cpuid(vcpu: &mut Vcpu, vmcb: &mut Vmcb, answer: Registers) {
+    vmcb.save.rax = u64::from(answer.eax);
+    vcpu.gprs.rbx = u64::from(answer.ebx);
+    vcpu.gprs.rcx = u64::from(answer.ecx);
+    vcpu.gprs.rdx = u64::from(answer.edx);
+    vmcb.skip(2);
+}
+
 /// Handles the exit that `vmcb` describes; it happened at host TSC `at`.
 ///
 /// Of the general-purpose registers only those that a C function may change are up to date, and
@@ -86,12 +112,8 @@ pub fn exit<M: GuestMemory>(
     memory: &M,
     at: u64,
 ) -> Handled {
-    events::sync_tpr(vcpu, vmcb);
-    if vmcb.control.exit_int_info.valid() {
-        events::take_back(vm, vcpu, vmcb);
-    }
-    if vcpu.attention {
-        events::attend(vm, vcpu, vmcb, memory);
+    if !settled(vcpu, vmcb) {
+        events::settle(vm, vcpu, vmcb, memory);
     }
     let handled = dispatch(vm, vcpu, vmcb, memory, at);
     if vcpu.lapic.event_request {
@@ -112,12 +134,8 @@ fn dispatch<M: GuestMemory>(
     match code {
         ExitCode::CPUID => {
             let leaf = vmcb.save.rax as u32;
-            let answer = vcpu.cpuid.get(leaf, vcpu.gprs.rcx as u32);
-            vmcb.save.rax = u64::from(answer.eax);
-            vcpu.gprs.rbx = u64::from(answer.ebx);
-            vcpu.gprs.rcx = u64::from(answer.ecx);
-            vcpu.gprs.rdx = u64::from(answer.edx);
-            vmcb.skip(2);
+            let answer = *vcpu.cpuid.get(leaf, vcpu.gprs.rcx as u32);
+            answer_cpuid(vcpu, vmcb, answer);
             Handled::enter(ExitKey::number(code.0, leaf))
         }
         ExitCode::MSR => msr::access(vm, vcpu, vmcb, memory, at),

@@ -1,5 +1,6 @@
 //! MSRs: those of the devices, those that the VMCB holds, and none else.
 
+use crate::events;
 use crate::fault::Gp;
 use crate::handle::{Handled, Next, Stop, finish};
 use crate::hyperv;
@@ -13,7 +14,7 @@ use trapline_defs::msr::{
     APIC_BASE, EFER, FS_BASE, GS_BASE, HYPERV_FIRST, HYPERV_LAST, KVM_PV_EOI, MISC_ENABLE, PAT,
     TSC, TSC_DEADLINE, X2APIC_FIRST, X2APIC_LAST, efer,
 };
-use trapline_defs::vmcb::{TlbControl, Vmcb};
+use trapline_defs::vmcb::Vmcb;
 
 /// MSRs that VMLOAD and VMSAVE switch, so that a guest may have them without an exit, as KVM lets
 /// it. Everything else exits.
@@ -155,7 +156,7 @@ fn write<M: GuestMemory>(
             vcpu.lapic.write_tsc_deadline(value, now);
             vcpu.rearm = true;
         }
-        EFER => write_efer(vmcb, value)?,
+        EFER => write_efer(vcpu, vmcb, value)?,
         HYPERV_FIRST..=HYPERV_LAST => write_hyperv(vm, vcpu, memory, msr, value)?,
         KVM_PV_EOI if vm.machine.kvm => vcpu.pv_eoi.write_msr(value, vm.memory)?,
         _ => return Err(Gp),
@@ -163,7 +164,7 @@ fn write<M: GuestMemory>(
     Ok(())
 }
 
-fn write_efer(vmcb: &mut Vmcb, value: u64) -> Result<(), Gp> {
+fn write_efer(vcpu: &mut Vcpu, vmcb: &mut Vmcb, value: u64) -> Result<(), Gp> {
     const KNOWN: u64 = efer::SCE | efer::LME | efer::LMA | efer::NXE;
     let old = vmcb.save.efer;
     // LME cannot change under paging, and LMA never by a write.
@@ -172,7 +173,7 @@ fn write_efer(vmcb: &mut Vmcb, value: u64) -> Result<(), Gp> {
     }
     vmcb.save.efer = value & !efer::LMA | old & efer::LMA | efer::SVME;
     // Entries of the old NXE may be cached.
-    vmcb.control.tlb_control = TlbControl::FLUSH_ALL;
+    events::flush_tlb(vcpu, vmcb);
     Ok(())
 }
 

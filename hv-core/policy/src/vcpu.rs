@@ -25,7 +25,7 @@ pub struct Vcpu {
     pub lapic: Lapic,
     /// Its events outside the APIC.
     pub events: Events,
-    /// The next exit has to look at `events.iret_at` and `pv_eoi` (see `events::attend`).
+    /// The next exit has something to take over or back (see `events::settle`).
     pub attention: bool,
     /// A deadline of it or of the VM may have moved: arm the host's timer again.
     pub rearm: bool,
@@ -54,7 +54,8 @@ impl Vcpu {
             gprs: Gprs::default(),
             lapic,
             events: Events::default(),
-            attention: false,
+            // The first entry flushes the TLB.
+            attention: true,
             rearm: true,
             synic: Synic::new(index),
             pv_eoi: PvEoi::new(),
