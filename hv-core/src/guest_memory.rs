@@ -70,6 +70,17 @@ impl GuestMemory for GuestRam {
         Some(unsafe { ((Self::ADDRESS + (address & !7)) as *const u64).read_volatile() })
     }
 
+    #[inline(always)]
+    fn read_16(&self, address: u64) -> Option<[u64; 2]> {
+        if address > GUEST_MEMORY - 16 {
+            return None;
+        }
+        let at = (Self::ADDRESS + address) as *const u64;
+        // SAFETY: in guest RAM. The two words may be torn by a guest that writes meanwhile, as the
+        // processor's own fetch may be.
+        Some(unsafe { [at.read_unaligned(), at.add(1).read_unaligned()] })
+    }
+
     #[inline]
     fn write_u8(&self, address: u64, value: u8) -> bool {
         if address >= GUEST_MEMORY {

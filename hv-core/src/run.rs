@@ -147,6 +147,7 @@ fn let_time_pass(core: &mut CoreBlock, now: u64) {
 /// Arms the host's timer for the next deadline or the end of the budget, whichever comes first.
 pub fn arm(core: &mut CoreBlock) {
     core.vcpu.rearm = false;
+    core.vcpu.armed = core.vcpu.lapic.next_deadline();
     let deadline = core.vcpu.lapic.next_deadline().min(core.vm.next_deadline());
     let mut wanted = core.ends_at;
     if deadline != Ns::NEVER {

@@ -61,6 +61,7 @@ fn run(Params { n, how }: Params) {
         How::NestedWindow => {
             call::begin("outer");
             call::begin("inner");
+            call::end();
         }
         // CR4 bits that CPUID does not offer: #GP.
         How::Cr4 => {

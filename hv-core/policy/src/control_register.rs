@@ -4,7 +4,7 @@
 use crate::decode::Operation;
 use crate::fault::Gp;
 use crate::handle::{Handled, Stop, finish};
-use crate::memory::{GuestMemory, fetch};
+use crate::memory::GuestMemory;
 use crate::vcpu::Vcpu;
 use trapline_abi::exit::ExitKey;
 use trapline_defs::msr::efer;
@@ -28,23 +28,22 @@ pub fn access<M: GuestMemory>(
     memory: &M,
     key: ExitKey,
 ) -> Handled {
-    let decoded = fetch(memory, vmcb.save.cr3, vmcb.save.rip)
-        .and_then(|bytes| vcpu.decoder.decode(vmcb.save.rip, bytes));
+    let decoded = vcpu.decoder.decode(memory, vmcb.save.cr3, vmcb.save.rip);
     let Some(decoded) = decoded else { return Handled::stop(key, Stop::CannotEmulate) };
     let result = match decoded.operation {
-        Operation::WriteControl { control, register } => {
-            let value = *vcpu.gprs.register(vmcb, register);
-            write(vcpu, vmcb, control, value)
+        Operation::WriteControl => {
+            let value = *vcpu.gprs.register(vmcb, decoded.register);
+            write(vcpu, vmcb, decoded.control_register(), value)
         }
-        Operation::ReadControl { control, register } => {
-            let value = match control {
+        Operation::ReadControl => {
+            let value = match decoded.control_register() {
                 0 => vmcb.save.cr0,
                 3 => vmcb.save.cr3,
                 4 => vmcb.save.cr4,
                 8 => u64::from(vcpu.lapic.tpr() >> 4),
                 _ => return Handled::stop(key, Stop::CannotEmulate),
             };
-            *vcpu.gprs.register(vmcb, register) = value;
+            *vcpu.gprs.register(vmcb, decoded.register) = value;
             Ok(())
         }
         _ => return Handled::stop(key, Stop::CannotEmulate),

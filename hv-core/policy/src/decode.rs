@@ -2,72 +2,97 @@
 //!
 //! An access to the APIC page is a nested page fault, a CR8 write an exit without its register
 //! where there are no decode assists. Both need the instruction. Decoding costs some 250
-//! instructions, so the last ones are kept, keyed by RIP and by the very bytes: correct under
-//! self-modifying code, and a third cheaper than the cheapest decoder.
+//! instructions and the walk of the guest's page tables another 75, so the last ones are kept with
+//! the page table entries and the bytes that they came from, and used while those have not changed:
+//! correct under self-modifying code and changed mappings, and cheaper than the cheapest decoder.
 
+use crate::memory::{GuestMemory, Walk, fetch, within_page};
 use yaxpeax_x86::amd64::{InstDecoder, Opcode, Operand, RegSpec};
 use yaxpeax_x86::long_mode::register_class;
 
 /// What an instruction does, as far as a policy emulates it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Operation {
-    /// Memory to register. `size` bytes are read; `extend` says how they fill `width` bytes.
-    Load {
-        /// Register number.
-        register: u8,
-        /// Bytes of the register that are written.
-        width: u8,
-        /// Sign extension instead of zeros.
-        sign: bool,
-    },
+    /// Memory to register, zero-extended.
+    Load,
+    /// Memory to register, sign-extended.
+    LoadSigned,
     /// Register to memory.
-    Store {
-        /// Register number.
-        register: u8,
-    },
+    Store,
     /// Constant to memory.
-    StoreImmediate {
-        /// The constant.
-        value: u32,
-    },
-    /// XCHG.
-    Exchange {
-        /// Register number.
-        register: u8,
-    },
-    /// MOV to a control register.
-    WriteControl {
-        /// Which.
-        control: u8,
-        /// Register number.
-        register: u8,
-    },
-    /// MOV from a control register.
-    ReadControl {
-        /// Which.
-        control: u8,
-        /// Register number.
-        register: u8,
-    },
+    StoreImmediate,
+    /// XCHG of register and memory.
+    Exchange,
+    /// MOV of a register to a control register.
+    WriteControl,
+    /// MOV of a control register to a register.
+    ReadControl,
 }
 
-/// A decoded instruction.
+/// A decoded instruction: eight bytes, so that it travels in a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(8))]
 pub struct Decoded {
     /// Its length in bytes.
     pub length: u8,
-    /// How many bytes of memory it accesses.
-    pub size: u8,
     /// What it does.
     pub operation: Operation,
+    /// The general-purpose register's number.
+    pub register: u8,
+    /// Low nibble: how many bytes of memory it accesses. High nibble: how many of the register it
+    /// writes, or which control register it names.
+    sizes: u8,
+    /// The constant.
+    pub immediate: u32,
+}
+
+impl Decoded {
+    fn new(length: u8, size: u8, operation: Operation) -> Self {
+        Self { length, operation, register: 0, sizes: size & 15, immediate: 0 }
+    }
+
+    fn register(self, register: u8, width: u8) -> Self {
+        Self { register, sizes: self.sizes | width << 4, ..self }
+    }
+
+    fn control(self, control: u8, register: u8) -> Self {
+        self.register(register, control)
+    }
+
+    fn immediate(self, immediate: u32) -> Self {
+        Self { immediate, ..self }
+    }
+
+    /// How many bytes of memory it accesses.
+    #[inline]
+    pub const fn size(self) -> u8 {
+        self.sizes & 15
+    }
+
+    /// How many bytes of the register a load writes.
+    #[inline]
+    pub const fn width(self) -> u8 {
+        self.sizes >> 4
+    }
+
+    /// Which control register a MOV names.
+    #[inline]
+    pub const fn control_register(self) -> u8 {
+        self.sizes >> 4
+    }
 }
 
 const KEPT: usize = 64;
 
+/// One instruction, and what must still be so for it to be that instruction.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(128))]
 struct Memo {
     rip: u64,
+    cr3: u64,
     bytes: [u64; 2],
+    walk: Walk,
     decoded: Decoded,
 }
 
@@ -85,10 +110,17 @@ impl Default for Decoder {
 
 impl Decoder {
     const EMPTY: Memo = Memo {
-        // No instruction starts at the last byte of the address space.
-        rip: u64::MAX,
+        rip: 0,
+        cr3: 0,
         bytes: [0; 2],
-        decoded: Decoded { length: 0, size: 0, operation: Operation::StoreImmediate { value: 0 } },
+        walk: Walk::NONE,
+        decoded: Decoded {
+            length: 0,
+            operation: Operation::StoreImmediate,
+            register: 0,
+            sizes: 0,
+            immediate: 0,
+        },
     };
 
     /// A decoder that has seen nothing.
@@ -96,20 +128,31 @@ impl Decoder {
         Self { memo: [Self::EMPTY; KEPT] }
     }
 
-    /// Forgets everything: scenarios must not help each other.
-    pub fn reset(&mut self) {
-        self.memo = [Self::EMPTY; KEPT];
-    }
-
-    /// The instruction with these bytes at `rip`, `None` if the policy does not emulate it.
-    #[inline]
-    pub fn decode(&mut self, rip: u64, bytes: [u64; 2]) -> Option<Decoded> {
-        let memo = &mut self.memo[rip as usize % KEPT];
-        if memo.rip == rip && memo.bytes == bytes {
+    /// The instruction at a guest-virtual address, `None` if the policy does not emulate it.
+    ///
+    /// What is remembered is used only after the page table entries and the bytes were compared.
+    #[inline(always)]
+    pub fn decode<M: GuestMemory>(&mut self, memory: &M, cr3: u64, rip: u64) -> Option<Decoded> {
+        let memo = &self.memo[rip as usize % KEPT];
+        if memo.rip == rip
+            && memo.cr3 == cr3
+            && memo.walk.holds(memory)
+            && memory.read_16(memo.walk.physical) == Some(memo.bytes)
+        {
             return Some(memo.decoded);
         }
+        self.learn(memory, cr3, rip)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn learn<M: GuestMemory>(&mut self, memory: &M, cr3: u64, rip: u64) -> Option<Decoded> {
+        let bytes = fetch(memory, cr3, rip)?;
         let decoded = decode(bytes)?;
-        *memo = Memo { rip, bytes, decoded };
+        if within_page(rip) {
+            let walk = Walk::new(memory, cr3, rip)?;
+            self.memo[rip as usize % KEPT] = Memo { rip, cr3, bytes, walk, decoded };
+        }
         Some(decoded)
     }
 }
@@ -140,39 +183,39 @@ fn decode(bytes: [u64; 2]) -> Option<Decoded> {
     let size = instruction.mem_size().and_then(|s| s.bytes_size()).unwrap_or(0);
     let (to, from) = (instruction.operand(0), instruction.operand(1));
     let is_control = |r: RegSpec| r.class() == register_class::CR;
-    let operation = match (instruction.opcode(), to, from) {
+    let is = |operation| Decoded::new(length, size, operation);
+    Some(match (instruction.opcode(), to, from) {
         (Opcode::MOV, Operand::Register { reg: to }, Operand::Register { reg: from }) => {
             if is_control(to) {
-                Operation::WriteControl { control: to.num(), register: general(from)?.0 }
+                is(Operation::WriteControl).control(to.num(), general(from)?.0)
             } else if is_control(from) {
-                Operation::ReadControl { control: from.num(), register: general(to)?.0 }
+                is(Operation::ReadControl).control(from.num(), general(to)?.0)
             } else {
                 return None;
             }
         }
         (Opcode::MOV | Opcode::MOVZX, Operand::Register { reg }, from) if from.is_memory() => {
             let (register, width) = general(reg)?;
-            Operation::Load { register, width, sign: false }
+            is(Operation::Load).register(register, width)
         }
         (Opcode::MOVSX | Opcode::MOVSXD, Operand::Register { reg }, from) if from.is_memory() => {
             let (register, width) = general(reg)?;
-            Operation::Load { register, width, sign: true }
+            is(Operation::LoadSigned).register(register, width)
         }
         (Opcode::MOV, to, Operand::Register { reg }) if to.is_memory() => {
-            Operation::Store { register: general(reg)?.0 }
+            is(Operation::Store).register(general(reg)?.0, 0)
         }
         (Opcode::MOV, to, from) if to.is_memory() => {
-            Operation::StoreImmediate { value: immediate(from)? }
+            is(Operation::StoreImmediate).immediate(immediate(from)?)
         }
         (Opcode::XCHG, to, Operand::Register { reg }) if to.is_memory() => {
-            Operation::Exchange { register: general(reg)?.0 }
+            is(Operation::Exchange).register(general(reg)?.0, size)
         }
         (Opcode::XCHG, Operand::Register { reg }, from) if from.is_memory() => {
-            Operation::Exchange { register: general(reg)?.0 }
+            is(Operation::Exchange).register(general(reg)?.0, size)
         }
         _ => return None,
-    };
-    Some(Decoded { length, size, operation })
+    })
 }
 
 fn immediate(operand: Operand) -> Option<u32> {
@@ -190,39 +233,50 @@ fn immediate(operand: Operand) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::tests::Ram;
+
+    const RIP: u64 = 0x5000;
+    const CR3: u64 = 0x1000;
 
     fn decoded(bytes: &[u8]) -> Option<Decoded> {
-        let mut buffer = [0x90u8; 16];
-        buffer[..bytes.len()].copy_from_slice(bytes);
-        let word = |at: usize| u64::from_le_bytes(buffer[at..at + 8].try_into().unwrap());
-        Decoder::new().decode(0x1000, [word(0), word(8)])
+        let ram = Ram::identity(0x10000);
+        ram.put(RIP, &[0x90; 16]);
+        ram.put(RIP, bytes);
+        Decoder::new().decode(&ram, CR3, RIP)
     }
 
-    fn is(bytes: &[u8], size: u8, operation: Operation) {
-        let length = bytes.len() as u8;
-        assert_eq!(decoded(bytes), Some(Decoded { length, size, operation }), "{bytes:02x?}");
+    /// The instruction is all of `bytes`, with these register, memory size and register width or
+    /// control register.
+    fn is(bytes: &[u8], operation: Operation, register: u8, size: u8, width: u8) {
+        let found = decoded(bytes).unwrap_or_else(|| panic!("{bytes:02x?} is not decoded"));
+        assert_eq!(
+            (found.length, found.operation, found.register, found.size(), found.width()),
+            (bytes.len() as u8, operation, register, size, width),
+            "{bytes:02x?}"
+        );
     }
 
     #[test]
     fn the_forms_that_drivers_use_are_decoded() {
-        use Operation::{Exchange, Load, Store, StoreImmediate};
-        is(&[0x89, 0x88, 0xb0, 0, 0, 0], 4, Store { register: 1 });
-        is(&[0x8b, 0x80, 0x20, 0, 0, 0], 4, Load { register: 0, width: 4, sign: false });
-        is(&[0xc7, 0x87, 0xb0, 0, 0, 0, 0, 0, 0, 0], 4, StoreImmediate { value: 0 });
-        is(&[0x44, 0x89, 0x8c, 0x98, 0xb0, 0, 0, 0], 4, Store { register: 9 });
-        is(&[0x89, 0x04, 0x25, 0xb0, 0, 0xe0, 0x7e], 4, Store { register: 0 });
-        is(&[0xa3, 0xb0, 0, 0xe0, 0xfe, 0, 0, 0, 0], 4, Store { register: 0 });
-        is(&[0x87, 0x07], 4, Exchange { register: 0 });
-        is(&[0x48, 0x8b, 0x07], 8, Load { register: 0, width: 8, sign: false });
-        is(&[0x0f, 0xb6, 0x07], 1, Load { register: 0, width: 4, sign: false });
+        use Operation::{Exchange, Load, LoadSigned, Store, StoreImmediate};
+        is(&[0x89, 0x88, 0xb0, 0, 0, 0], Store, 1, 4, 0);
+        is(&[0x8b, 0x80, 0x20, 0, 0, 0], Load, 0, 4, 4);
+        is(&[0xc7, 0x87, 0xb0, 0, 0, 0, 7, 0, 0, 0], StoreImmediate, 0, 4, 0);
+        is(&[0x44, 0x89, 0x8c, 0x98, 0xb0, 0, 0, 0], Store, 9, 4, 0);
+        is(&[0x89, 0x04, 0x25, 0xb0, 0, 0xe0, 0x7e], Store, 0, 4, 0);
+        is(&[0xa3, 0xb0, 0, 0xe0, 0xfe, 0, 0, 0, 0], Store, 0, 4, 0);
+        is(&[0x87, 0x0f], Exchange, 1, 4, 4);
+        is(&[0x48, 0x8b, 0x07], Load, 0, 8, 8);
+        is(&[0x0f, 0xb6, 0x0f], Load, 1, 1, 4);
+        is(&[0x48, 0x63, 0x17], LoadSigned, 2, 4, 8);
+        assert_eq!(decoded(&[0xc7, 0x07, 7, 0, 0, 0]).unwrap().immediate, 7);
     }
 
     #[test]
     fn control_register_moves_are_decoded() {
-        use Operation::{ReadControl, WriteControl};
-        is(&[0x44, 0x0f, 0x22, 0xc0], 0, WriteControl { control: 8, register: 0 });
-        is(&[0x41, 0x0f, 0x22, 0xe7], 0, WriteControl { control: 4, register: 15 });
-        is(&[0x0f, 0x20, 0xe3], 0, ReadControl { control: 4, register: 3 });
+        is(&[0x44, 0x0f, 0x22, 0xc0], Operation::WriteControl, 0, 0, 8);
+        is(&[0x41, 0x0f, 0x22, 0xe7], Operation::WriteControl, 15, 0, 4);
+        is(&[0x0f, 0x20, 0xe3], Operation::ReadControl, 3, 0, 4);
     }
 
     #[test]
@@ -233,12 +287,28 @@ mod tests {
     }
 
     #[test]
-    fn changed_bytes_at_the_same_rip_are_decoded_anew() {
+    fn changed_bytes_and_changed_mappings_are_noticed() {
+        let ram = Ram::identity(0x10000);
         let mut decoder = Decoder::new();
-        let store = [u64::from_le_bytes([0x89, 0x07, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90]), 0];
-        let load = [u64::from_le_bytes([0x8b, 0x07, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90]), 0];
-        let first = decoder.decode(0x1000, store);
-        assert_ne!(first, decoder.decode(0x1000, load));
-        assert_eq!(first, decoder.decode(0x1000, store));
+        ram.put(RIP, &[0x89, 0x07, 0x90]);
+        let store = decoder.decode(&ram, CR3, RIP);
+        assert_eq!(store.unwrap().operation, Operation::Store);
+        ram.put(RIP, &[0x8b, 0x07, 0x90]);
+        assert_eq!(decoder.decode(&ram, CR3, RIP).unwrap().operation, Operation::Load);
+        ram.put(RIP, &[0x89, 0x07, 0x90]);
+        assert_eq!(decoder.decode(&ram, CR3, RIP), store);
+        // The same address, mapped by 4 KiB pages to another page with another instruction.
+        ram.put(0x7000, &[0x87, 0x07, 0x90]);
+        ram.put(0x4000 + 5 * 8, &0x7003u64.to_le_bytes());
+        ram.put(0x3000, &0x4003u64.to_le_bytes());
+        assert_eq!(decoder.decode(&ram, CR3, RIP).unwrap().operation, Operation::Exchange);
+    }
+
+    #[test]
+    fn an_instruction_across_pages_is_decoded() {
+        let ram = Ram::identity(0x10000);
+        ram.put(0x5fff, &[0x89, 0x07]);
+        let store = Decoder::new().decode(&ram, CR3, 0x5fff).unwrap();
+        assert_eq!((store.operation, store.length), (Operation::Store, 2));
     }
 }

@@ -97,8 +97,24 @@ fn take_back(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
 }
 
 /// Decides what the next entry injects. Called only after a request.
-#[inline(never)]
+#[inline]
 pub fn evaluate<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, memory: &M) {
+    let nothing_waits = !vcpu.lapic.irr_pending()
+        && !vcpu.events.interrupted.valid()
+        && !vcpu.events.exception.valid()
+        && vcpu.events.nmis == 0
+        && !vm.pic.output();
+    if nothing_waits && vcpu.lapic.enabled() && !vcpu.pv_eoi.enabled() {
+        // What is left of the evaluation: no vector waits behind TPR (rule CR8-1).
+        vcpu.lapic.event_request = false;
+        set_cr8_intercept(vmcb, false);
+        return;
+    }
+    evaluate_in_full(vm, vcpu, vmcb, memory);
+}
+
+#[inline(never)]
+fn evaluate_in_full<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, memory: &M) {
     vcpu.lapic.event_request = false;
     let injected = inject_one(vm, vcpu, vmcb);
     if vcpu.events.nmis > 0 {

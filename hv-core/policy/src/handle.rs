@@ -27,11 +27,11 @@ pub enum Next {
     Block,
     /// A payload call; RIP is behind it.
     Call,
+    /// Handle the exit by [`exit_by_register`]: it names a register that is not up to date. Nothing
+    /// was done.
+    Registers,
     /// Map the page of guest RAM at EXITINFO2 again; it was evicted.
     Map,
-    /// Handle the exit by [`exit_by_register`]: it needs registers that the world switch has not
-    /// saved yet.
-    Registers,
     /// End the scenario.
     Stop(Stop),
 }
@@ -103,7 +103,7 @@ fn answer_cpuid(vcpu: &mut Vcpu, vmcb: &mut Vmcb, answer: Registers) {
 /// Handles the exit that `vmcb` describes; it happened at host TSC `at`.
 ///
 /// Of the general-purpose registers only those that a C function may change are up to date, and
-/// RBX; with [`Next::Registers`] nothing was done and all of them are wanted.
+/// RBX; [`Next::Registers`] asks for the others.
 #[inline(always)]
 pub fn exit<M: GuestMemory>(
     vm: &mut Vm,
@@ -147,15 +147,16 @@ fn dispatch<M: GuestMemory>(
         ExitCode::IOIO => port::access(vm, vcpu, vmcb, at),
         ExitCode::INTR => Handled { key: ExitKey::plain(code.0), next: Next::Interrupt },
         ExitCode::VMMCALL => call(vm, vmcb),
-        // Reads and writes of CR0 to CR15 name any register, and so do accesses to devices.
-        ExitCode(0x00..=0x1f) | ExitCode::CR0_SEL_WRITE | ExitCode::NPF => {
+        ExitCode::NPF => mmio::fault(vm, vcpu, vmcb, memory, at, false),
+        // Moves to and from control registers name any register.
+        ExitCode(0x00..=0x1f) | ExitCode::CR0_SEL_WRITE => {
             Handled { key: ExitKey::plain(code.0), next: Next::Registers }
         }
         _ => rare(vcpu, vmcb, code),
     }
 }
 
-/// Handles an exit that [`exit`] answered with [`Next::Registers`].
+/// As [`exit`], with all registers up to date.
 #[inline(never)]
 pub fn exit_by_register<M: GuestMemory>(
     vm: &mut Vm,
@@ -164,8 +165,11 @@ pub fn exit_by_register<M: GuestMemory>(
     memory: &M,
     at: u64,
 ) -> Handled {
+    if !settled(vcpu, vmcb) {
+        events::settle(vm, vcpu, vmcb, memory);
+    }
     let handled = match vmcb.control.exit_code {
-        ExitCode::NPF => mmio::fault(vm, vcpu, vmcb, memory, at),
+        ExitCode::NPF => mmio::fault(vm, vcpu, vmcb, memory, at, true),
         code => control_register::access(vcpu, vmcb, memory, ExitKey::plain(code.0)),
     };
     if vcpu.lapic.event_request {

@@ -17,7 +17,8 @@ pub trait GuestMemory {
         self.read_u64(address & !7).map(|word| (word >> (address % 8 * 8)) as u8)
     }
 
-    /// Sixteen bytes from any address in one page, `None` outside RAM.
+    /// Sixteen bytes from any address in one page, `None` outside RAM. An implementation that can
+    /// read unaligned words does better.
     #[inline]
     fn read_16(&self, address: u64) -> Option<[u64; 2]> {
         let (first, shift) = (address & !7, address % 8 * 8);
@@ -34,33 +35,79 @@ const PRESENT: u64 = 1;
 const LARGE: u64 = 1 << 7;
 const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
 
-/// Translates a guest-virtual address by the guest's 4-level page tables. Bounded, and confined
-/// to guest RAM; rights are not checked, as the processor just used the translation.
-pub fn translate(memory: &impl GuestMemory, cr3: u64, address: u64) -> Option<u64> {
-    let mut table = cr3 & ADDRESS;
-    for shift in [39u32, 30, 21, 12] {
-        let entry = memory.read_u64(table + (address >> shift & 511) * 8)?;
-        if entry & PRESENT == 0 {
-            return None;
+/// A translation by the guest's 4-level page tables, with the entries that it rests on.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    /// Address and value of each entry; the last one again where large pages leave some out.
+    entries: [(u64, u64); 4],
+    /// The guest-physical address.
+    pub physical: u64,
+}
+
+impl Walk {
+    /// A walk that nothing was learned from; it never holds.
+    pub const NONE: Self = Self { entries: [(u64::MAX, 0); 4], physical: 0 };
+
+    /// Translates a guest-virtual address. Bounded, and confined to guest RAM; rights are not
+    /// checked, as the processor just used the translation.
+    pub fn new(memory: &impl GuestMemory, cr3: u64, address: u64) -> Option<Self> {
+        let mut table = cr3 & ADDRESS;
+        let mut entries = [(0, 0); 4];
+        for (level, shift) in [39u32, 30, 21, 12].into_iter().enumerate() {
+            let at = table + (address >> shift & 511) * 8;
+            let entry = memory.read_u64(at)?;
+            if entry & PRESENT == 0 {
+                return None;
+            }
+            entries[level..].fill((at, entry));
+            if shift == 12 || shift < 39 && entry & LARGE != 0 {
+                let offset = (1u64 << shift) - 1;
+                let physical = entry & ADDRESS & !offset | address & offset;
+                return Some(Self { entries, physical });
+            }
+            table = entry & ADDRESS;
         }
-        if shift == 12 || shift < 39 && entry & LARGE != 0 {
-            let offset = (1u64 << shift) - 1;
-            return Some(entry & ADDRESS & !offset | address & offset);
-        }
-        table = entry & ADDRESS;
+        None
     }
-    None
+
+    /// Whether the tables still say the same: cheaper than a new walk, and as exact.
+    #[inline(always)]
+    pub fn holds(&self, memory: &impl GuestMemory) -> bool {
+        self.entries.iter().all(|&(at, entry)| memory.read_u64(at) == Some(entry))
+    }
+}
+
+/// Translates a guest-virtual address (see [`Walk`]).
+pub fn translate(memory: &impl GuestMemory, cr3: u64, address: u64) -> Option<u64> {
+    Walk::new(memory, cr3, address).map(|walk| walk.physical)
+}
+
+/// Whether sixteen bytes can be read at `rip` without crossing into another page; the read may touch
+/// twenty-four.
+#[inline]
+pub const fn within_page(rip: u64) -> bool {
+    4096 - rip % 4096 >= 24
 }
 
 /// The 16 bytes at a guest-virtual address. An instruction is at most 15 long, so a page that the
 /// guest does not map behind it is read as zeros.
 pub fn fetch(memory: &impl GuestMemory, cr3: u64, rip: u64) -> Option<[u64; 2]> {
     let first = translate(memory, cr3, rip)?;
-    let left = 4096 - rip % 4096;
-    // The unaligned read may touch 24 bytes.
-    if left >= 24 {
+    if within_page(rip) {
         return memory.read_16(first);
     }
+    fetch_across(memory, cr3, rip, first, 4096 - rip % 4096)
+}
+
+#[cold]
+#[inline(never)]
+fn fetch_across(
+    memory: &impl GuestMemory,
+    cr3: u64,
+    rip: u64,
+    first: u64,
+    left: u64,
+) -> Option<[u64; 2]> {
     let mut bytes = [0u8; 16];
     for (at, byte) in bytes.iter_mut().enumerate() {
         let address = rip.wrapping_add(at as u64);
@@ -136,6 +183,23 @@ pub(crate) mod tests {
         ram.put(0x3008, &0x4003u64.to_le_bytes());
         ram.put(0x4000, &0x9003u64.to_le_bytes());
         assert_eq!(translate(&ram, 0x1000, 0x20_0abc), Some(0x9abc));
+    }
+
+    #[test]
+    fn a_walk_holds_until_an_entry_changes() {
+        let ram = Ram::identity(0x10000);
+        let walk = Walk::new(&ram, 0x1000, 0x5123).unwrap();
+        assert!(walk.holds(&ram));
+        ram.put(0x8000, &7u64.to_le_bytes());
+        assert!(walk.holds(&ram));
+        for entry in [0x1000, 0x2000, 0x3000] {
+            let before = ram.read_u64(entry).unwrap();
+            ram.put(entry, &(before ^ 1 << 12).to_le_bytes());
+            assert!(!walk.holds(&ram), "entry at {entry:#x}");
+            ram.put(entry, &before.to_le_bytes());
+        }
+        assert!(walk.holds(&ram));
+        assert!(!Walk::NONE.holds(&ram));
     }
 
     #[test]

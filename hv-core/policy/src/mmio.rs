@@ -2,11 +2,11 @@
 
 use crate::decode::{Decoded, Operation};
 use crate::handle::{Handled, Next, Stop};
-use crate::lapic::Mode;
-use crate::memory::{GuestMemory, fetch};
+use crate::memory::GuestMemory;
 use crate::vcpu::Vcpu;
 use crate::vm::Vm;
 use trapline_abi::exit::{self, ExitKey};
+use trapline_defs::apic::offset::EOI;
 use trapline_defs::vmcb::Vmcb;
 
 /// Where the IOAPIC is.
@@ -14,50 +14,45 @@ const IOAPIC_PAGE: u64 = 0xfec0_0000;
 /// EXITINFO1 bit 33: the guest's own page-table walk faulted, not its access.
 const TABLE_WALK: u64 = 1 << 33;
 
-/// A nested page fault. EXITINFO2 is the guest-physical address.
-#[inline]
+/// A nested page fault. EXITINFO2 is the guest-physical address. `saved` says whether all registers
+/// are up to date; [`Next::Registers`] asks for them.
+#[inline(always)]
 pub fn fault<M: GuestMemory>(
     vm: &mut Vm,
     vcpu: &mut Vcpu,
     vmcb: &mut Vmcb,
     memory: &M,
     at: u64,
+    saved: bool,
 ) -> Handled {
     let address = vmcb.control.exit_info_2;
-    let page = address & !0xfff;
+    if address & !0xfff == vcpu.apic_page {
+        // APIC registers by their offset, as everybody names them.
+        let offset = address as u32 & 0xfff;
+        return access(vm, vcpu, vmcb, memory, at, Device::Apic, offset, saved);
+    }
+    beside_apic(vm, vcpu, vmcb, memory, at, saved)
+}
+
+#[cold]
+#[inline(never)]
+fn beside_apic<M: GuestMemory>(
+    vm: &mut Vm,
+    vcpu: &mut Vcpu,
+    vmcb: &mut Vmcb,
+    memory: &M,
+    at: u64,
+    saved: bool,
+) -> Handled {
+    let address = vmcb.control.exit_info_2;
+    if address & !0xfff == IOAPIC_PAGE {
+        return access(vm, vcpu, vmcb, memory, at, Device::Ioapic, address as u32, saved);
+    }
     let frame = ExitKey::number(exit::NPF, (address >> 12) as u32);
     if address < vm.memory {
         return Handled { key: frame, next: Next::Map };
     }
-    let device = if page == vcpu.lapic.base_address() && vcpu.lapic.mode() == Mode::XApic {
-        Device::Apic
-    } else if page == IOAPIC_PAGE {
-        Device::Ioapic
-    } else {
-        return Handled::stop(frame, Stop::BadMemory);
-    };
-    let Some(decoded) = (vmcb.control.exit_info_1 & TABLE_WALK == 0)
-        .then(|| fetch(memory, vmcb.save.cr3, vmcb.save.rip))
-        .flatten()
-        .and_then(|bytes| vcpu.decoder.decode(vmcb.save.rip, bytes))
-    else {
-        return Handled::stop(frame, Stop::CannotEmulate);
-    };
-    let offset = (address & 0xfff) as u16;
-    let write = !matches!(decoded.operation, Operation::Load { .. });
-    // APIC registers by their offset, as everybody names them.
-    let number = match device {
-        Device::Apic => u32::from(offset),
-        Device::Ioapic => address as u32,
-    };
-    let key = ExitKey::access(exit::NPF, number, write);
-    match emulate(vm, vcpu, vmcb, device, offset, decoded, at) {
-        Some(next) => {
-            vmcb.skip(u64::from(decoded.length));
-            Handled { key, next }
-        }
-        None => Handled::stop(key, Stop::CannotEmulate),
-    }
+    Handled::stop(frame, Stop::BadMemory)
 }
 
 #[derive(Clone, Copy)]
@@ -66,8 +61,49 @@ enum Device {
     Ioapic,
 }
 
+/// Whether the instruction names one of the registers that the world switch leaves in the processor
+/// (RBP, R12 to R15).
+#[inline(always)]
+fn names_unsaved(decoded: Decoded) -> bool {
+    const UNSAVED: u32 = 1 << 5 | 0xf << 12;
+    decoded.operation != Operation::StoreImmediate && UNSAVED >> decoded.register & 1 != 0
+}
+
+/// An access to a device's page, counted under `number`, whose low 12 bits are the offset.
+#[inline(always)]
+fn access<M: GuestMemory>(
+    vm: &mut Vm,
+    vcpu: &mut Vcpu,
+    vmcb: &mut Vmcb,
+    memory: &M,
+    at: u64,
+    device: Device,
+    number: u32,
+    saved: bool,
+) -> Handled {
+    let (cr3, rip) = (vmcb.save.cr3, vmcb.save.rip);
+    // A page-table walk that ends at a device has no instruction behind it to emulate.
+    let walk = vmcb.control.exit_info_1 & TABLE_WALK != 0;
+    let decoded = if walk { None } else { vcpu.decoder.decode(memory, cr3, rip) };
+    let Some(decoded) = decoded else {
+        return Handled::stop(ExitKey::plain(exit::NPF), Stop::CannotEmulate);
+    };
+    if names_unsaved(decoded) && !saved {
+        return Handled { key: ExitKey::plain(exit::NPF), next: Next::Registers };
+    }
+    let write = !matches!(decoded.operation, Operation::Load | Operation::LoadSigned);
+    let key = ExitKey::access(exit::NPF, number, write);
+    match emulate(vm, vcpu, vmcb, device, number as u16 & 0xfff, decoded, at) {
+        Some(next) => {
+            vmcb.skip(u64::from(decoded.length));
+            Handled { key, next }
+        }
+        None => Handled::stop(key, Stop::CannotEmulate),
+    }
+}
+
 /// Carries the access out; `None` where the policy does not know how.
-#[inline]
+#[inline(always)]
 fn emulate(
     vm: &mut Vm,
     vcpu: &mut Vcpu,
@@ -77,30 +113,49 @@ fn emulate(
     decoded: Decoded,
     at: u64,
 ) -> Option<Next> {
-    let size = decoded.size;
-    match decoded.operation {
-        Operation::Store { register } => {
+    let Decoded { operation, register, .. } = decoded;
+    let write = |vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, value: u64| {
+        // As KVM: what is not 32 bits wide is dropped.
+        if decoded.size() == 4 {
+            write(vm, vcpu, vmcb, device, offset, value as u32, at)
+        } else {
+            Next::Enter
+        }
+    };
+    // Half of all accesses end an interrupt, and what is written does not matter.
+    if let Device::Apic = device
+        && offset == EOI
+        && matches!(operation, Operation::Store | Operation::StoreImmediate)
+        && decoded.size() == 4
+    {
+        if let Some(eoi) = vcpu.lapic.eoi()
+            && eoi.ioapic
+        {
+            vm.end_of_interrupt(vcpu, eoi);
+        }
+        return Some(Next::Enter);
+    }
+    match operation {
+        Operation::Store => {
             let value = *vcpu.gprs.register(vmcb, register);
-            return Some(write(vm, vcpu, vmcb, device, offset, value as u32, at));
+            Some(write(vm, vcpu, vmcb, value))
         }
-        Operation::StoreImmediate { value } => {
-            return Some(write(vm, vcpu, vmcb, device, offset, value, at));
-        }
-        Operation::Load { register, width, sign } => {
+        Operation::StoreImmediate => Some(write(vm, vcpu, vmcb, u64::from(decoded.immediate))),
+        Operation::Load | Operation::LoadSigned => {
             let value = read(vm, vcpu, device, offset, at);
-            let value = extend(value, size, sign);
-            vcpu.gprs.write_register(vmcb, register, width, value);
+            let value = extend(value, decoded.size(), operation == Operation::LoadSigned);
+            vcpu.gprs.write_register(vmcb, register, decoded.width(), value);
+            Some(Next::Enter)
         }
-        Operation::Exchange { register } => {
+        Operation::Exchange => {
             let new = *vcpu.gprs.register(vmcb, register);
             let old = read(vm, vcpu, device, offset, at);
-            let next = write(vm, vcpu, vmcb, device, offset, new as u32, at);
-            vcpu.gprs.write_register(vmcb, register, size, u64::from(old));
-            return Some(next);
+            let next = write(vm, vcpu, vmcb, new);
+            vcpu.gprs.write_register(vmcb, register, decoded.width(), u64::from(old));
+            Some(next)
         }
-        Operation::WriteControl { .. } | Operation::ReadControl { .. } => return None,
+        Operation::WriteControl | Operation::ReadControl => None,
     }
-    Some(Next::Enter)
 }
 
 fn extend(value: u32, size: u8, sign: bool) -> u64 {
@@ -114,7 +169,7 @@ fn extend(value: u32, size: u8, sign: bool) -> u64 {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn read(vm: &mut Vm, vcpu: &mut Vcpu, device: Device, offset: u16, at: u64) -> u32 {
     match device {
         Device::Apic => vcpu.lapic.read_mmio(offset, vm.clock.at(at)),
@@ -122,7 +177,7 @@ fn read(vm: &mut Vm, vcpu: &mut Vcpu, device: Device, offset: u16, at: u64) -> u
     }
 }
 
-#[inline]
+#[inline(always)]
 fn write(
     vm: &mut Vm,
     vcpu: &mut Vcpu,

@@ -90,7 +90,7 @@ pub fn carry_out(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, effect: Effect) 
         Effect::None => {
             // TPR, LVTs and the timer are among those.
             vmcb.control.v_intr.set_v_tpr(vcpu.lapic.tpr() >> 4);
-            vcpu.rearm = true;
+            vcpu.rearm = vcpu.lapic.next_deadline() != vcpu.armed;
             if vcpu.lapic.map_changed {
                 map_changed(vm, vcpu);
             }
@@ -105,7 +105,10 @@ pub fn map_changed(vm: &mut Vm, vcpu: &mut Vcpu) {
     vcpu.lapic.map_changed = false;
     let handled = vm.ioapic.handled_by(&vcpu.lapic);
     vcpu.lapic.set_ioapic_handled(handled);
-    vcpu.cpuid.set_apic_enabled(vcpu.lapic.mode() != Mode::Disabled);
+    let mode = vcpu.lapic.mode();
+    vcpu.cpuid.set_apic_enabled(mode != Mode::Disabled);
+    let page = if mode == Mode::XApic { vcpu.lapic.base_address() } else { Vcpu::NO_PAGE };
+    vcpu.apic_page = page;
 }
 
 #[cold]

@@ -7,6 +7,7 @@ use crate::gprs::Gprs;
 use crate::hyperv::Synic;
 use crate::lapic::{Lapic, TscClock};
 use crate::pv_eoi::PvEoi;
+use crate::time::Ns;
 use trapline_abi::plan::Machine;
 
 /// MSRs that are neither in the VMCB nor a device's.
@@ -23,12 +24,16 @@ pub struct Vcpu {
     pub gprs: Gprs,
     /// Its local APIC.
     pub lapic: Lapic,
+    /// The guest-physical address of its APIC page; [`Vcpu::NO_PAGE`] unless in xAPIC mode.
+    pub apic_page: u64,
     /// Its events outside the APIC.
     pub events: Events,
     /// The next exit has something to take over or back (see `events::settle`).
     pub attention: bool,
     /// A deadline of it or of the VM may have moved: arm the host's timer again.
     pub rearm: bool,
+    /// The APIC timer's deadline when the host's timer was armed last.
+    pub armed: Ns,
     /// Its SynIC.
     pub synic: Synic,
     /// Its paravirtual EOI.
@@ -42,6 +47,9 @@ pub struct Vcpu {
 }
 
 impl Vcpu {
+    /// No page has this address.
+    pub const NO_PAGE: u64 = u64::MAX;
+
     /// A vCPU after power-on. `index` is its APIC id and VP index.
     pub fn new(machine: &Machine, host: &Host, tsc_khz: u32, index: u32, count: u32) -> Self {
         let mut lapic = Lapic::new(index, index == 0);
@@ -52,11 +60,13 @@ impl Vcpu {
         lapic.event_request = true;
         Self {
             gprs: Gprs::default(),
+            apic_page: lapic.base_address(),
             lapic,
             events: Events::default(),
             // The first entry flushes the TLB.
             attention: true,
             rearm: true,
+            armed: Ns::NEVER,
             synic: Synic::new(index),
             pv_eoi: PvEoi::new(),
             cpuid: CpuidTable::new(machine, host, cpuid::Vcpu { apic_id: index, count }),
