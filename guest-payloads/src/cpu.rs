@@ -127,19 +127,19 @@ pub fn flags() -> u64 {
     flags
 }
 
-/// Repeats an instruction sequence `n` times in a loop that is the same for every sequence: five
-/// instructions around it (`nop`s where a sequence is shorter), so that two windows differ in
-/// the sequence alone.
+/// Repeats an instruction `n` times, between instructions that set it up and clean up after it, in a
+/// loop that is the same for every one, so that two windows differ in the instruction alone.
 #[macro_export]
 macro_rules! repeat {
-    ($n:expr, $setup:literal, $op:literal $(, $name:ident = $value:expr)*) => {{
+    ($n:expr, $before:literal, $op:literal, $after:literal $(, $name:ident = $value:expr)*) => {{
         #[expect(unsafe_code, reason = "the measured instructions")]
         // SAFETY: all registers that the sequences use are declared; they touch no memory of ours.
         unsafe {
             core::arch::asm!(
                 "2:",
-                $setup,
+                $before,
                 $op,
+                $after,
                 "dec {counter}",
                 "jnz 2b",
                 counter = inout(reg) $n => _,

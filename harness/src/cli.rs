@@ -2,6 +2,7 @@
 
 mod bless;
 mod compare;
+mod cost;
 mod iso;
 mod list;
 mod progress;
@@ -55,6 +56,8 @@ enum Command {
     Bless(bless::Bless),
     /// Sets two results, or a result and the goldens, side by side.
     Compare(compare::Compare),
+    /// Prints what one exit costs, in instructions, and holds it against its limit.
+    Cost(cost::Cost),
     /// Says what is missing on this machine, and what to do about it.
     Doctor,
     /// Writes scenarios to a bootable ISO, for machines without QEMU.
@@ -81,6 +84,7 @@ pub fn dispatch(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<St
         Command::Show(show) => show.show(arguments, out),
         Command::Bless(bless) => bless.bless(arguments, out),
         Command::Compare(compare) => compare.compare(arguments, out),
+        Command::Cost(cost) => cost.run(arguments, out),
         Command::Doctor => Ok(match trapline::doctor::run(out)? {
             true => Status::Held,
             false => Status::CouldNotRun,

@@ -8,6 +8,7 @@
 
 pub mod bless;
 pub mod compare;
+pub mod cost;
 pub mod doctor;
 pub mod formula;
 pub mod images;

@@ -23,6 +23,7 @@
 //! "io 0x71" = "<= 3*n"               # or by the sum of both directions
 //! exits = "4*n"                      # all exits together
 //! ticks = ">= n"                     # the window's length
+//! order = ["msr 0x830:W", "hlt"]     # the last exits are rounds of these
 //! allow = ["interrupt"]              # may occur; everything else unnamed must not
 //! [scenario.expect.values]
 //! ipis = "n"
@@ -37,7 +38,7 @@
 //! name = "negative-hlt-evaluates"    # reason that contains the text
 //! payload = "self-ipi"
 //! seed = "hlt-evaluates"
-//! fails = "vintr in window"
+//! fails = "order in window"
 //! [scenario.expect]
 //! outcome = "done"
 //! vintr = "n"

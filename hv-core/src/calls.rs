@@ -19,11 +19,13 @@ pub struct OpenWindow {
     label: Label,
     /// TSC right before the guest was entered behind the begin mark.
     started: u64,
+    /// Where its first exit stands among the last exits.
+    first: usize,
 }
 
 impl OpenWindow {
     /// None is open.
-    pub const NONE: Self = Self { label: Label::EMPTY, started: 0 };
+    pub const NONE: Self = Self { label: Label::EMPTY, started: 0, first: 0 };
 }
 
 /// A name that a payload gave, copied out of its memory; 40 bytes at most.
@@ -70,6 +72,7 @@ pub fn answer(core: &mut CoreBlock) -> Option<End> {
             }
             core.window.label = label(core);
             core.account.begin_window();
+            core.window.first = core.last_exits.position();
         }
         Call::End => {
             if !core.account.in_window() {
@@ -134,5 +137,10 @@ impl OpenWindow {
     /// Its name.
     pub fn label(&self) -> &Label {
         &self.label
+    }
+
+    /// Where its first exit stands among the last exits.
+    pub fn first(&self) -> usize {
+        self.first
     }
 }

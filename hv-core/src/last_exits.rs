@@ -47,6 +47,17 @@ impl LastExits {
         self.pushed = self.pushed.wrapping_add(1);
     }
 
+    /// Where the next exit will stand: for [`LastExits::since`].
+    pub fn position(&self) -> usize {
+        self.pushed
+    }
+
+    /// The exits from a position on, oldest first, as far as they are still there.
+    pub fn since(&self, position: usize) -> impl ExactSizeIterator<Item = &LastExit> {
+        let kept = self.pushed.wrapping_sub(position).min(self.pushed.min(KEPT));
+        (self.pushed - kept..self.pushed).map(|i| &self.ring[i % KEPT])
+    }
+
     /// The exits, oldest first.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &LastExit> {
         let kept = self.pushed.min(KEPT);
@@ -66,6 +77,10 @@ mod tests {
         }
         let rips: Vec<u64> = last.iter().map(|e| e.rip).collect();
         assert_eq!(rips, (36..100).collect::<Vec<_>>());
+        let since = |at| last.since(at).map(|e| e.rip).collect::<Vec<_>>();
+        assert_eq!(since(97), [97, 98, 99]);
+        assert_eq!(since(100), []);
+        assert_eq!(since(0).len(), KEPT);
         last.reset();
         assert_eq!(last.iter().len(), 0);
     }

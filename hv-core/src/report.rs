@@ -3,6 +3,7 @@
 use crate::core_block::CoreBlock;
 use crate::records;
 use hv_core::account::Row;
+use hv_core::last_exits::KEPT;
 use trapline_abi::record::{Durations, Level, Record};
 
 const VCPU: u16 = 0;
@@ -23,6 +24,18 @@ pub fn window(core: &mut CoreBlock, ticks: u64) {
         last = Some(row.key);
     }
     core.account.merge_window();
+    order(core);
+}
+
+/// In which order the window's exits came; the end mark behind them is none of them.
+fn order(core: &CoreBlock) {
+    let mut bytes = [0u8; KEPT * 8];
+    let exits = core.last_exits.since(core.window.first());
+    let count = exits.len().saturating_sub(1);
+    for (to, exit) in bytes.chunks_exact_mut(8).zip(exits.take(count)) {
+        to.copy_from_slice(&exit.key.0.to_le_bytes());
+    }
+    records::put(&Record::Order { vcpu: VCPU, keys: &bytes[..count * 8] });
 }
 
 fn exit(row: &Row) {

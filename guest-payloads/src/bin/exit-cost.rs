@@ -10,7 +10,8 @@ payload! {
     number n = 200, "How many repetitions.";
     choice op: Op {
         Cpuid = "cpuid", Vmmcall = "vmmcall", Rdmsr = "rdmsr", Wrmsr = "wrmsr", In = "in",
-        Out = "out", Cr8 = "cr8", Hlt = "hlt",
+        Out = "out", Cr8 = "cr8", Hlt = "hlt", X2ApicEoi = "x2apic-eoi", XApicEoi = "xapic-eoi",
+        XApicRead = "xapic-read", XApicWrite = "xapic-write",
     } = "cpuid", "The instruction.";
     run: run;
 }
@@ -19,38 +20,63 @@ payload! {
 const UNKNOWN_HYPERCALL: u32 = 0x7777;
 /// The port of POST codes: harmless everywhere.
 const POST: u32 = 0x80;
+/// MSR 80Bh.
+const X2APIC_EOI: u32 = 0x80b;
+/// EOI is at 0B0h, TPR at 080h.
+const XAPIC_PAGE: u64 = 0xfee0_0000;
 const VECTOR: u8 = 0xb0;
 
+/// Window `loop` with a NOP in the instruction's place, then window `op` with the instruction.
+macro_rules! measure {
+    ($n:expr, $before:literal, $op:literal, $after:literal $(, $name:ident = $value:expr)*) => {{
+        call::begin("loop");
+        repeat!($n, $before, "nop", $after $(, $name = $value)*);
+        call::end();
+        call::begin("op");
+        repeat!($n, $before, $op, $after $(, $name = $value)*);
+        call::end();
+    }};
+}
+
 fn run(Params { n, op }: Params) {
-    apic::open(apic::Mode::X2Apic);
+    let xapic = matches!(op, Op::XApicEoi | Op::XApicRead | Op::XApicWrite);
+    apic::open(if xapic { apic::Mode::XApic } else { apic::Mode::X2Apic });
     interrupt::on(VECTOR, apic::eoi);
     apic::settle(VECTOR);
     if op == Op::Hlt {
         return halt(n);
     }
-    call::begin("loop");
-    repeat!(n, "nop", "nop");
-    call::end();
     let efer = cpu::read_msr(EFER);
-    call::begin("op");
     match op {
-        Op::Cpuid => cpuid(n),
-        Op::Vmmcall => repeat!(n, "mov eax, {a:e}", "vmmcall", a = UNKNOWN_HYPERCALL),
-        Op::Rdmsr => repeat!(n, "mov ecx, {a:e}", "rdmsr", a = EFER),
+        // CPUID changes RBX, which LLVM keeps for itself.
+        Op::Cpuid => measure!(n, "xor eax, eax\nmov {b}, rbx", "cpuid", "mov rbx, {b}", b = 0u64),
+        Op::Vmmcall => measure!(n, "mov eax, {a:e}", "vmmcall", "", a = UNKNOWN_HYPERCALL),
+        Op::Rdmsr => measure!(n, "mov ecx, {a:e}", "rdmsr", "", a = EFER),
         Op::Wrmsr => {
-            repeat!(n, "mov ecx, {a:e}\nmov rax, {b}\nxor edx, edx", "wrmsr", a = EFER, b = efer);
+            measure!(
+                n,
+                "mov ecx, {a:e}\nmov rax, {b}\nxor edx, edx",
+                "wrmsr",
+                "",
+                a = EFER,
+                b = efer
+            );
         }
-        Op::In => repeat!(n, "mov edx, {a:e}", "in al, dx", a = POST),
-        Op::Out => repeat!(n, "mov edx, {a:e}", "out dx, al", a = POST),
-        Op::Cr8 => repeat!(n, "xor eax, eax", "mov cr8, rax"),
+        Op::In => measure!(n, "mov edx, {a:e}", "in al, dx", "", a = POST),
+        Op::Out => measure!(n, "mov edx, {a:e}", "out dx, al", "", a = POST),
+        Op::Cr8 => measure!(n, "xor eax, eax", "mov cr8, rax", ""),
+        Op::X2ApicEoi => {
+            measure!(n, "mov ecx, {a:e}\nxor eax, eax\nxor edx, edx", "wrmsr", "", a = X2APIC_EOI);
+        }
+        Op::XApicEoi => {
+            measure!(n, "xor eax, eax\nmov rdx, {a}", "mov [rdx], eax", "", a = XAPIC_PAGE + 0xb0)
+        }
+        Op::XApicRead => measure!(n, "mov rdx, {a}", "mov eax, [rdx]", "", a = XAPIC_PAGE + 0x80),
+        Op::XApicWrite => {
+            measure!(n, "xor eax, eax\nmov rdx, {a}", "mov [rdx], eax", "", a = XAPIC_PAGE + 0x80)
+        }
         Op::Hlt => {}
     }
-    call::end();
-}
-
-/// CPUID changes RBX, which LLVM keeps for itself.
-fn cpuid(n: u64) {
-    repeat!(n, "xor eax, eax\nmov {b}, rbx", "cpuid\nmov rbx, {b}", b = 0u64);
 }
 
 /// HLT with an interrupt that waits behind STI: the only HLT that comes back by itself.

@@ -132,6 +132,29 @@ impl Run {
     }
 }
 
+/// Runs the chosen scenarios under TCG and gives what was measured, goldens aside.
+pub fn measure(arguments: &Arguments, filters: &[String]) -> anyhow::Result<RunResult> {
+    let root = arguments.root()?;
+    let images = arguments.images()?;
+    let catalogue = images.catalogue()?;
+    let selection = Selection { filters: filters.to_vec(), suites: Vec::new() };
+    let scenarios = selection.scenarios(&root, &catalogue)?;
+    let qemu = Qemu::find()?;
+    let dir = boots_folder(&root)?;
+    let run = run::Run {
+        qemu: &qemu,
+        accel: Accel::Tcg,
+        images: &images,
+        catalogue: &catalogue,
+        root: &root,
+        golden: None,
+        dir: dir.path().into(),
+        repeats: 1,
+        oracle: false,
+    };
+    Ok(run.run(&scenarios, &mut |_, _| {})?.result)
+}
+
 /// A folder for the boots of this run alone; it goes away with it unless something went wrong.
 fn boots_folder(root: &Path) -> anyhow::Result<TempDir> {
     let folder = root.join(".trapline");

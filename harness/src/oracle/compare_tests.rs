@@ -23,6 +23,7 @@ fn run(name: &str, traps: &[(u64, u64)], windows: &[&[(ExitKey, u64)]]) -> Scena
         label: "w".into(),
         ticks: 0,
         rows: rows.iter().map(row).collect(),
+        order: Vec::new(),
     };
     ScenarioRun {
         name: name.into(),

@@ -44,6 +44,8 @@ pub struct MeasuredWindow {
     pub ticks: u64,
     /// Its exits, sorted by code and detail.
     pub exits: Vec<Exit>,
+    /// The names of its last exits, at most 64, oldest first.
+    pub order: Vec<String>,
 }
 
 /// One kind of exit in a window.
@@ -87,9 +89,14 @@ fn exit_name(code: u64) -> String {
     }
 }
 
+/// `msr 0x830:W`.
+fn exit_text(key: ExitKey) -> String {
+    Exit::new(key, Stats::default()).full_name()
+}
+
 /// `msr 0x830:W at rip 0x1000a4, tick 5000`.
 pub(crate) fn last_exit_text(last: &LastExit) -> String {
-    let name = Exit::new(last.key, Stats::default()).full_name();
+    let name = exit_text(last.key);
     format!("{name} at rip {:#x}, tick {}", last.rip, last.at)
 }
 
@@ -108,6 +115,7 @@ impl Measured {
                 label: window.label.clone(),
                 ticks: window.ticks,
                 exits: rows.iter().map(|row| Exit::new(row.key, row.stats.clone())).collect(),
+                order: window.order.iter().map(|&key| exit_text(key)).collect(),
             }
         };
         Self {

@@ -52,6 +52,12 @@ pub(crate) fn run() -> ScenarioRun {
                 row(ExitKey::plain(0x78), 10, 200),
                 row(ExitKey::access(MSR, 0x80b, true), 10, 300),
             ],
+            order: [ExitKey::access(MSR, 0x830, true), ExitKey::plain(0x78)]
+                .into_iter()
+                .chain([ExitKey::access(MSR, 0x80b, true)])
+                .cycle()
+                .take(9)
+                .collect(),
         }],
         end: Some(End { outcome: Outcome::Done, detail: String::new(), ticks: 20_000 }),
         ..ScenarioRun::default()

@@ -29,6 +29,8 @@ pub struct WindowExpect {
     pub rules: BTreeMap<Subject, Rule>,
     /// Exit codes that may occur as they please. All that are in neither must not occur.
     pub allow: BTreeSet<u64>,
+    /// The exits of one round, in order; the window's last exits must be rounds of it.
+    pub order: Vec<Subject>,
 }
 
 /// What is expected of a scenario.
@@ -91,6 +93,11 @@ impl Reader<'_> {
             self.expect.windows.entry(label).or_default().allow.extend(codes);
             return Ok(());
         }
+        if key == "order" {
+            let round = entry.list()?.into_iter().map(subject).collect::<Result<Vec<_>, _>>()?;
+            self.expect.windows.entry(label).or_default().order = round;
+            return Ok(());
+        }
         let subject = Subject::parse(key).map_err(|message| entry.source.error(span, message))?;
         let rule = self.rule(entry)?;
         self.expect.windows.entry(label).or_default().rules.insert(subject, rule);
@@ -116,6 +123,13 @@ fn outcome(entry: Entry<'_>) -> Result<Outcome, SuiteError> {
         let hint = suggest(&word, OUTCOMES.iter().map(|&(w, _)| w));
         entry.error(format!("unknown outcome `{word}`{hint}"))
     })
+}
+
+fn subject(entry: Entry<'_>) -> Result<Subject, SuiteError> {
+    match Subject::parse(&entry.text()?).map_err(|message| entry.error(message))? {
+        Subject::Ticks | Subject::Exits => Err(entry.error("an order is of exits")),
+        subject => Ok(subject),
+    }
 }
 
 fn allowed(entry: Entry<'_>) -> Result<u64, SuiteError> {

@@ -253,7 +253,13 @@ fn part(run: &mut ScenarioRun, record: &Record<'_>) -> Result<Part, &'static str
             run.values.push(Value { vcpu, label: label.to_owned(), value });
         }
         Record::Window { vcpu, label, ticks, rows } => {
-            run.windows.push(Window { vcpu, label: label.to_owned(), ticks, rows: Vec::new() });
+            run.windows.push(Window {
+                vcpu,
+                label: label.to_owned(),
+                ticks,
+                rows: Vec::new(),
+                order: Vec::new(),
+            });
             return Ok(Part::Head(rows));
         }
         Record::Exit { key, durations } => {
@@ -261,6 +267,12 @@ fn part(run: &mut ScenarioRun, record: &Record<'_>) -> Result<Part, &'static str
             let stats = Stats::read(&durations).ok_or("a row with a malformed histogram")?;
             window.rows.push(Row { key: ExitKey(key), stats });
             return Ok(Part::Row);
+        }
+        Record::Order { vcpu, keys } => {
+            let window = run.windows.last_mut().filter(|window| window.vcpu == vcpu);
+            let window = window.ok_or("an order of exits without its window")?;
+            let (keys, []) = keys.as_chunks::<8>() else { return Err("a cut order of exits") };
+            window.order = keys.iter().map(|&key| ExitKey(u64::from_le_bytes(key))).collect();
         }
         Record::Traps { vcpu, code, count } => run.traps.push(Trap { vcpu, code, count }),
         Record::Postmortem {

@@ -70,6 +70,9 @@ pub struct Window {
     pub ticks: u64,
     /// Its exits.
     pub rows: Vec<Row>,
+    /// Its last exits, at most 64, oldest first. As text: `0x` and 16 hexadecimal digits each.
+    #[serde(with = "super::text_form::keys")]
+    pub order: Vec<ExitKey>,
 }
 
 /// One row of a window's exit table.

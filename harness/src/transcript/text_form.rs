@@ -20,6 +20,25 @@ pub mod key {
     }
 }
 
+/// A list of exit keys, each as in [`key`](mod@key).
+pub mod keys {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use trapline_abi::exit::ExitKey;
+
+    #[derive(Serialize, Deserialize)]
+    struct Key(#[serde(with = "super::key")] ExitKey);
+
+    /// Writes it.
+    pub fn serialize<S: Serializer>(keys: &[ExitKey], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(keys.iter().map(|&key| Key(key)))
+    }
+
+    /// Reads it.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<ExitKey>, D::Error> {
+        Ok(Vec::<Key>::deserialize(from)?.into_iter().map(|key| key.0).collect())
+    }
+}
+
 /// A 128-bit number, decimal.
 pub mod wide {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};

@@ -64,6 +64,11 @@ fn window(scenario: &Scenario, expect: &WindowExpect, window: &Window) -> Vec<St
             reasons.push(mismatch(&format!("{subject} {place}"), rule, seen, scenario));
         }
     }
+    if !expect.order.is_empty()
+        && let Some(order) = out_of_order(expect, window)
+    {
+        reasons.push(format!("order {place}: {order}{}", cite(&scenario.cite)));
+    }
     let bound = |key: ExitKey| {
         expect.allow.contains(&key.code())
             || expect.rules.keys().any(|s| *s != Subject::Exits && s.covers(key))
@@ -78,6 +83,23 @@ fn window(scenario: &Scenario, expect: &WindowExpect, window: &Window) -> Vec<St
         reasons.push(format!("{name} {place}: no rule allows it, seen {count}{from}"));
     }
     reasons
+}
+
+/// Where the window's last exits leave the expected round; nothing if they do not.
+fn out_of_order(expect: &WindowExpect, window: &Window) -> Option<String> {
+    let counted: Vec<_> =
+        window.order.iter().filter(|key| !expect.allow.contains(&key.code())).collect();
+    // The window ends with a whole round; what was left of the first one may be cut.
+    let round = expect.order.iter().rev().cycle();
+    let wrong = counted.iter().rev().zip(round).position(|(key, want)| !want.covers(**key))?;
+    let at = counted.len() - 1 - wrong;
+    let name = |key: &ExitKey| match key.detail() {
+        Detail::None => exit::name(key.code()).to_owned(),
+        _ => format!("{} {key}", exit::name(key.code())),
+    };
+    let around: Vec<_> = counted[at.saturating_sub(2)..].iter().take(6).map(|k| name(k)).collect();
+    let round: Vec<_> = expect.order.iter().map(ToString::to_string).collect();
+    Some(format!("expected rounds of {}, seen ... {} ...", round.join(", "), around.join(", ")))
 }
 
 fn seen(subject: &Subject, expect: &WindowExpect, window: &Window) -> u64 {

@@ -56,6 +56,30 @@ fn an_exit_that_no_rule_names_is_a_reason_unless_it_is_allowed() {
 }
 
 #[test]
+fn exits_in_another_order_are_a_reason() {
+    let round = "order = [\"msr 0x830:W\", \"hlt\", \"msr 0x80b:W\"]\nhlt = \"n\"";
+    assert_eq!(with_suite("hlt = \"n\"", round).verdict, Verdict::Pass);
+    let other = "order = [\"msr\", \"msr\", \"hlt\"]\nhlt = \"n\"";
+    assert_eq!(
+        with_suite("hlt = \"n\"", other).reasons,
+        ["order in window `loop` on vCPU 0: expected rounds of msr, msr, hlt, seen ... \
+             msr 0x830:W, hlt, msr 0x80b:W ... [row 1]"]
+    );
+}
+
+#[test]
+fn allowed_exits_do_not_disturb_the_order() {
+    let round =
+        "order = [\"msr 0x830:W\", \"hlt\", \"msr 0x80b:W\"]\nallow = [\"interrupt\"]\nhlt = \"n\"";
+    let scenario = scenarios(&SUITE.replacen("hlt = \"n\"", round, 1), &catalogue()).remove(0);
+    let mut run = run();
+    run.windows[0].order.insert(4, ExitKey::plain(0x60));
+    assert_eq!(judge(&scenario, &run, &Fate::Ended).verdict, Verdict::Pass);
+    run.windows[0].order.insert(4, ExitKey::plain(0x64));
+    assert_eq!(judge(&scenario, &run, &Fate::Ended).verdict, Verdict::Fail);
+}
+
+#[test]
 fn a_row_of_a_code_that_only_has_row_rules_must_be_named() {
     let judgement = with_suite("msr = \"2*n\"\n", "");
     assert_eq!(

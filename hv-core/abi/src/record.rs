@@ -4,7 +4,7 @@
 //! Hello
 //!   ScenarioBegin
 //!     Log* Check* Value*                      while the payload runs, outside windows
-//!     Window, then its Exit*                  after each window's end
+//!     Window, then its Exit*, then Order      after each window's end
 //!     Traps*                                  all traps of the scenario by code
 //!     Postmortem, Last*                       only when it did not end well
 //!   ScenarioEnd
@@ -215,6 +215,14 @@ pub enum Record<'a> {
     Goodbye {
         /// Scenarios that were run.
         scenarios: u32,
+    },
+    /// In which order the exits of the window that was reported last came.
+    Order {
+        /// vCPU whose window it is.
+        vcpu: u16,
+        /// The last exits of the window, at most 64, oldest first: little-endian
+        /// [`crate::exit::ExitKey`]s.
+        keys: &'a [u8],
     },
     /// hv-core itself failed; nothing of it can be trusted from here on.
     Panic {

@@ -1,0 +1,106 @@
+//! What one exit costs: the difference of two windows, per round trip.
+//!
+//! The payload `exit-cost` runs one loop twice: with a NOP (window `loop`), and with the
+//! instruction that exits in its place (window `op`). What the second takes longer, divided by the
+//! repetitions, is one round trip: world switch, handling, accounting. Under icount a tick is an
+//! instruction, so the figure is exact and the same on every machine.
+
+use crate::result::{Measured, RunResult};
+
+/// The payload that measures.
+pub const PAYLOAD: &str = "exit-cost";
+
+/// Most instructions that a round trip may take under icount, by the payload's `op`: CPUID with
+/// full accounting and the exit ring, and an access to the APIC page by nested page fault and
+/// decoding, warm.
+pub const LIMITS: &[(&str, u64)] =
+    &[("cpuid", 150), ("xapic-eoi", 300), ("xapic-read", 300), ("xapic-write", 300)];
+
+/// One operation's cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// The operation.
+    pub op: String,
+    /// Repetitions.
+    pub rounds: u64,
+    /// Exits in window `op`.
+    pub exits: u64,
+    /// Ticks that one round trip takes, in hundredths.
+    pub hundredths: u64,
+    /// The most that it may take, in ticks.
+    pub limit: Option<u64>,
+}
+
+impl Cost {
+    /// Whether it keeps its limit.
+    pub fn holds(&self) -> bool {
+        self.limit.is_none_or(|limit| self.hundredths <= limit * 100)
+    }
+
+    /// Ticks with two decimals.
+    pub fn ticks(&self) -> String {
+        format!("{}.{:02}", self.hundredths / 100, self.hundredths % 100)
+    }
+}
+
+/// The costs that a result holds, in its order.
+pub fn of(result: &RunResult) -> Vec<Cost> {
+    let scenarios = result.scenarios.iter().filter(|s| s.payload == PAYLOAD);
+    scenarios
+        .filter_map(|scenario| {
+            let op = scenario.params.get("op")?;
+            let rounds = scenario.params.get("n")?.parse().ok()?;
+            cost(op, rounds, scenario.measured.as_ref()?)
+        })
+        .collect()
+}
+
+fn cost(op: &str, rounds: u64, measured: &Measured) -> Option<Cost> {
+    let window = |label| measured.windows.iter().find(|window| window.label == label);
+    let (base, with) = (window("loop")?, window("op")?);
+    let extra = with.ticks.checked_sub(base.ticks)?;
+    Some(Cost {
+        op: op.into(),
+        rounds,
+        exits: with.exits.iter().map(|exit| exit.stats.count).sum(),
+        hundredths: (extra * 100).checked_div(rounds)?,
+        limit: LIMITS.iter().find(|(name, _)| *name == op).map(|&(_, limit)| limit),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::MeasuredWindow;
+    use crate::result::tests::run;
+
+    fn measured(base: u64, op: u64) -> Measured {
+        let window = |label: &str, ticks| MeasuredWindow {
+            vcpu: 0,
+            label: label.into(),
+            ticks,
+            exits: Vec::new(),
+            order: Vec::new(),
+        };
+        let windows = vec![window("loop", base), window("op", op)];
+        Measured { windows, ..Measured::new(&run()) }
+    }
+
+    #[test]
+    fn the_loop_is_taken_off() {
+        let cost = cost("cpuid", 1000, &measured(5_049, 155_049)).unwrap();
+        assert_eq!((cost.ticks(), cost.holds()), ("150.00".to_owned(), true));
+        let cost = super::cost("cpuid", 1000, &measured(5_049, 155_059)).unwrap();
+        assert_eq!((cost.ticks(), cost.holds()), ("150.01".to_owned(), false));
+        assert!(super::cost("rdmsr", 10, &measured(0, 1_000_000)).unwrap().holds(), "no limit");
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_no_cost() {
+        assert_eq!(cost("cpuid", 1000, &measured(9, 8)), None);
+        assert_eq!(cost("cpuid", 0, &measured(1, 8)), None);
+        let mut one = measured(1, 8);
+        one.windows.truncate(1);
+        assert_eq!(cost("cpuid", 1000, &one), None);
+    }
+}
