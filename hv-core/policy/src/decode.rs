@@ -76,6 +76,12 @@ impl Decoded {
         self.sizes >> 4
     }
 
+    /// Whether it loads 32 bits into a register, the upper half of which becomes zero.
+    #[inline(always)]
+    pub fn is_plain_load(self) -> bool {
+        self.operation == Operation::Load && self.sizes == 0x44
+    }
+
     /// Which control register a MOV names.
     #[inline]
     pub const fn control_register(self) -> u8 {

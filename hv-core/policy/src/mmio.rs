@@ -6,7 +6,7 @@ use crate::memory::GuestMemory;
 use crate::vcpu::Vcpu;
 use crate::vm::Vm;
 use trapline_abi::exit::{self, ExitKey};
-use trapline_defs::apic::offset::EOI;
+use trapline_defs::apic::offset::{EOI, TPR};
 use trapline_defs::vmcb::Vmcb;
 
 /// Where the IOAPIC is.
@@ -122,18 +122,34 @@ fn emulate(
             Next::Enter
         }
     };
-    // Half of all accesses end an interrupt, and what is written does not matter.
+    // Most accesses read a register whole, end an interrupt or move TPR: those take the short way.
+    if decoded.is_plain_load() {
+        let value = read(vm, vcpu, device, offset, at);
+        *vcpu.gprs.register(vmcb, register) = u64::from(value);
+        return Some(Next::Enter);
+    }
+    let stores = matches!(operation, Operation::Store | Operation::StoreImmediate);
     if let Device::Apic = device
-        && offset == EOI
-        && matches!(operation, Operation::Store | Operation::StoreImmediate)
+        && stores
         && decoded.size() == 4
     {
-        if let Some(eoi) = vcpu.lapic.eoi()
-            && eoi.ioapic
-        {
-            vm.end_of_interrupt(vcpu, eoi);
+        if offset == EOI {
+            if let Some(eoi) = vcpu.lapic.eoi()
+                && eoi.ioapic
+            {
+                vm.end_of_interrupt(vcpu, eoi);
+            }
+            return Some(Next::Enter);
         }
-        return Some(Next::Enter);
+        if offset == TPR {
+            let value = match operation {
+                Operation::Store => *vcpu.gprs.register(vmcb, register) as u8,
+                _ => decoded.immediate as u8,
+            };
+            vcpu.lapic.set_tpr(value);
+            vmcb.control.v_intr.set_v_tpr(value >> 4);
+            return Some(Next::Enter);
+        }
     }
     match operation {
         Operation::Store => {

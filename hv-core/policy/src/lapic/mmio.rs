@@ -11,11 +11,17 @@ impl Lapic {
     /// Bytes 1 to 3 of a register can be read by narrower accesses: the value comes shifted. A read
     /// of something else gives 0 (KVM leaves the destination as it was). With the APIC off or in
     /// x2APIC mode the page reads all ones, KVM's quirk LAPIC_MMIO_HOLE.
+    #[inline]
     pub fn read_mmio(&mut self, offset: u16, now: Ns) -> u32 {
         if self.mode != Mode::XApic {
             return u32::MAX;
         }
         let byte = offset & 0xf;
+        if byte == 0
+            && let Some(value) = self.peek(offset, now)
+        {
+            return value;
+        }
         match self.peek(offset & !0xf, now) {
             Some(value) if byte < 4 => value >> (8 * byte),
             Some(_) => 0,
