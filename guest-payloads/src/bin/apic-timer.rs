@@ -14,6 +14,8 @@ payload! {
     choice mode: TimerMode { OneShot = "one-shot", Periodic = "periodic", Deadline = "deadline" }
         = "one-shot", "The timer's mode.";
     choice wait: Wait { Hlt = "hlt", Spin = "spin" } = "hlt", "How it waits.";
+    choice cold: Cold { None = "none", Idt = "idt" }
+        = "none", "A page that is evicted right before the window.";
     choice registers: Registers { X2Apic = "x2apic", XApic = "xapic" }
         = "x2apic", "The APIC's interface.";
     run: run;
@@ -31,7 +33,7 @@ fn handler() {
     apic::eoi();
 }
 
-fn run(Params { n, period, mode, wait, registers }: Params) {
+fn run(Params { n, period, mode, wait, cold, registers }: Params) {
     apic::open(if registers == Registers::XApic { apic::Mode::XApic } else { apic::Mode::X2Apic });
     interrupt::on(VECTOR, handler);
     let entry = match mode {
@@ -40,6 +42,9 @@ fn run(Params { n, period, mode, wait, registers }: Params) {
         TimerMode::Deadline => DEADLINE,
     };
     cpu::cli();
+    if cold == Cold::Idt {
+        call::evict(interrupt::idt_page());
+    }
     call::begin("timer");
     apic::write(offset::TIMER_DIVIDE, DIVIDE_BY_1);
     apic::write(offset::LVT_TIMER, entry | u64::from(VECTOR));
