@@ -18,7 +18,7 @@ extern "C" fn begin_mark(_label: *const u8, _length: usize) {
         "vmmcall",
         "pop rbx",
         "ret",
-        number = const BASE as u32 + 0,
+        number = const BASE as u32,
     )
 }
 

@@ -14,6 +14,9 @@ use x86_64::registers::model_specific::Msr;
 const PAGE: u64 = 0xfee0_0000;
 const TPR: u32 = 0x08;
 const SVR: u32 = 0x0f;
+/// Thermal, performance, LINT0, LINT1, error.
+const LVTS: [u32; 5] = [0x33, 0x34, 0x35, 0x36, 0x37];
+const MASKED: u32 = 1 << 16;
 const LVT_TIMER: u32 = 0x32;
 const INITIAL_COUNT: u32 = 0x38;
 const DIVIDE: u32 = 0x3e;
@@ -36,6 +39,10 @@ impl HostApic {
         }
         X2APIC.store(u8::from(x2apic), Ordering::Relaxed);
         let apic = Self { x2apic };
+        // Nothing that firmware set up may interrupt from here on.
+        for register in LVTS {
+            apic.write(register, MASKED);
+        }
         apic.write(SVR, 0x100 | u32::from(SPURIOUS));
         apic.write(TPR, 0);
         apic.write(DIVIDE, DIVIDE_BY_1);
@@ -66,4 +73,10 @@ impl HostApic {
 pub fn wait() {
     // SAFETY: STI opens after HLT, so an interrupt that is already pending ends the sleep.
     unsafe { asm!("sti", "hlt", "cli", options(nostack)) };
+}
+
+/// Takes what is pending, without sleeping. RFLAGS.IF is clear before and after, GIF set.
+pub fn take_pending() {
+    // SAFETY: interrupts are taken behind the first NOP; their handlers change no register.
+    unsafe { asm!("sti", "nop", "nop", "cli", options(nostack)) };
 }

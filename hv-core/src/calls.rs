@@ -62,6 +62,8 @@ pub fn answer(core: &mut CoreBlock) -> Option<End> {
     let (first, third, fourth) = (core.vcpu.gprs.rbx, core.vcpu.gprs.rdx, core.vcpu.gprs.rsi);
     let call = Call::from_number(core.world.vmcb().save.rax)?;
     let mut answer = 0;
+    // No expiry while the guest's clock stands still: it would cost an exit that is not the guest's.
+    core.apic.arm(0);
     match call {
         Call::Begin => {
             if core.account.in_window() {
@@ -120,7 +122,12 @@ pub fn answer(core: &mut CoreBlock) -> Option<End> {
     // Deadlines moved with the clock.
     core.armed_for = 0;
     run::arm(core);
-    core.window.started = clock::now();
+    if call == Call::Begin {
+        core.window.started = clock::now();
+    } else {
+        // What a call inside a window takes is no part of it.
+        core.window.started += clock::now() - core.exited_at;
+    }
     None
 }
 

@@ -73,7 +73,8 @@ pub fn reset_vmcb(vmcb: &mut Vmcb, tables: &VmTables, entry: u64) {
     // own under nested paging. No debug register exists twice, so none is let through.
     control.intercept_cr = 1 << 4 | 1 << (16 + 4) | 1 << (16 + 8);
     control.intercept_dr = u32::MAX;
-    control.intercept_exceptions = 1 << 18;
+    // #DB, #UD, #AC and #MC, as KVM.
+    control.intercept_exceptions = 1 << 1 | 1 << 6 | 1 << 17 | 1 << 18;
     control.intercept_3 = Word3::INTR
         | Word3::NMI
         | Word3::SMI

@@ -7,7 +7,7 @@
 // UNSAFETY: PIT ports.
 #![expect(unsafe_code, reason = "programs PIT channel 0")]
 
-use crate::apic::{HostApic, wait};
+use crate::apic::{HostApic, take_pending, wait};
 use crate::arch::interrupts::TIMER_TICKS;
 use crate::clock::Clock;
 use crate::svm;
@@ -39,7 +39,10 @@ pub fn mask_pics() {
 /// Sleeps 1 ms with nothing going on, the slice clock restarted before and after. GIF is clear
 /// before and after.
 pub fn sync_closed(apic: &HostApic, clock: &Clock) {
+    apic.arm(0);
     svm::gif::open();
+    // What expired at the end of the last scenario is taken now and does not cut the sleep short.
+    take_pending();
     restart_slice_clock();
     let ticks = TIMER_TICKS.load(Ordering::Relaxed);
     apic.arm(clock.apic_ticks(u64::from(clock.tsc_khz)));

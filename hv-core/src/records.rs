@@ -28,10 +28,9 @@ impl Line {
             self.flush();
         }
         let room = &mut self.buffer[self.buffered..self.buffered + MAX_FRAME];
-        match frame::encode(self.sequence, record, room) {
-            Ok(bytes) => self.buffered += bytes.len(),
-            // The sequence number is used up all the same: the reader sees the gap.
-            Err(_) => {}
+        // A record that does not fit uses its sequence number all the same: the reader sees the gap.
+        if let Ok(bytes) = frame::encode(self.sequence, record, room) {
+            self.buffered += bytes.len();
         }
         self.sequence += 1;
     }

@@ -152,7 +152,7 @@ pub fn arm(core: &mut CoreBlock) {
     let mut wanted = core.ends_at;
     if deadline != Ns::NEVER {
         let ticks = core.vm.clock.ticks(deadline.0);
-        wanted = wanted.min(ticks.wrapping_sub(core.vm.clock.offset));
+        wanted = wanted.min(ticks.saturating_add(core.vm.clock.offset.wrapping_neg()));
     }
     if wanted != core.armed_for {
         core.armed_for = wanted;

@@ -89,6 +89,10 @@ pub fn run(bench: Bench, index: u32, scenario: &Scenario<'_>, payload: &Payload<
 }
 
 /// Refuses what cannot be run, by name.
+#[expect(
+    clippy::result_large_err,
+    reason = "there is no allocator to box it with, and one a scenario"
+)]
 fn check<'a>(scenario: &Scenario<'_>, payload: &Payload<'a>) -> Result<Elf<'a>, End> {
     let refuse = |why: core::fmt::Arguments<'_>| End::new(Outcome::Refused, why);
     let Policy::Kvm612 = scenario.policy;

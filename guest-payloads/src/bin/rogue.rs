@@ -4,8 +4,10 @@
 #![expect(unsafe_code, reason = "wild accesses are the point")]
 
 use core::arch::asm;
-use guest_payloads::{call, cpu, interrupt, payload};
+use guest_payloads::{apic, call, cpu, interrupt, payload};
 use trapline_abi::boot::GUEST_MEMORY;
+use trapline_defs::apic::offset;
+use trapline_defs::msr::TSC_DEADLINE;
 
 payload! {
     about: "Misbehaves in one way: a negative control for hv-core and the harness.";
@@ -14,7 +16,8 @@ payload! {
         Spin = "spin", Storm = "storm", HaltForever = "halt-forever", TripleFault = "triple-fault",
         Panic = "panic", WildRead = "wild-read", WildWrite = "wild-write", WildJump = "wild-jump",
         WildMsrs = "wild-msrs", WildPorts = "wild-ports", Vmrun = "vmrun", FailedCheck = "failed-check",
-        NestedWindow = "nested-window", Cr4 = "cr4",
+        NestedWindow = "nested-window", Cr4 = "cr4", BadCr3 = "bad-cr3", Ud = "ud",
+        FarDeadline = "far-deadline", CallInWindow = "call-in-window",
     } = "spin", "The way.";
     run: run;
 }
@@ -63,6 +66,12 @@ fn run(Params { n, how }: Params) {
             call::begin("inner");
             call::end();
         }
+        // SAFETY: above the physical width: VMRUN refuses it, or the move faults.
+        How::BadCr3 => unsafe { asm!("mov cr3, {}", in(reg) 1u64 << 50 | 0x2000) },
+        // SAFETY: ends in the payload's panic.
+        How::Ud => unsafe { asm!("ud2") },
+        How::FarDeadline => far_deadline(),
+        How::CallInWindow => call_in_window(),
         // CR4 bits that CPUID does not offer: #GP.
         How::Cr4 => {
             let faulted = interrupt::may_fault(3, || {
@@ -71,6 +80,35 @@ fn run(Params { n, how }: Params) {
             });
             call::check("#GP for CR4 bits that are not offered", 1, u64::from(faulted));
         }
+    }
+}
+
+/// A deadline at the end of time must not disturb the present.
+fn far_deadline() {
+    apic::open(apic::Mode::X2Apic);
+    apic::write(offset::LVT_TIMER, 2 << 17 | 0xb0);
+    cpu::write_msr(TSC_DEADLINE, u64::MAX - 20_000);
+    cpu::sti();
+    let start = cpu::tsc();
+    while cpu::tsc() - start < 100_000 {
+        cpu::pause();
+    }
+    cpu::cli();
+    call::check("the deadline stands", u64::MAX - 20_000, cpu::read_msr(TSC_DEADLINE));
+}
+
+/// A call inside a window costs it nothing but its own few instructions.
+fn call_in_window() {
+    for (label, calls) in [("plain", false), ("with-call", true)] {
+        call::begin(label);
+        let start = cpu::tsc();
+        while cpu::tsc() - start < 10_000 {}
+        if calls {
+            call::value("in the window", 1);
+        }
+        let start = cpu::tsc();
+        while cpu::tsc() - start < 10_000 {}
+        call::end();
     }
 }
 

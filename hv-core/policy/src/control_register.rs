@@ -2,6 +2,7 @@
 //! anything that its machine does not have.
 
 use crate::decode::Operation;
+use crate::events;
 use crate::fault::Gp;
 use crate::handle::{Handled, Stop, finish};
 use crate::memory::GuestMemory;
@@ -17,7 +18,9 @@ const CR0_CD: u64 = 1 << 30;
 const CR0_PG: u64 = 1 << 31;
 /// PE MP EM TS ET NE, WP, AM, NW CD PG.
 const CR0_DEFINED: u64 = 0x3f | 1 << 16 | 1 << 18 | 7 << 29;
+const CR4_PSE: u64 = 1 << 4;
 const CR4_PAE: u64 = 1 << 5;
+const CR4_PGE: u64 = 1 << 7;
 /// VME PVI TSD DE PSE PAE MCE PGE PCE OSFXSR OSXMMEXCPT: what the guest's CPUID offers.
 const CR4_OFFERED: u64 = 0x7ff;
 
@@ -69,6 +72,10 @@ fn write(vcpu: &mut Vcpu, vmcb: &mut Vmcb, control: u8, value: u64) -> Result<()
             let leaves_pae = value & CR4_PAE == 0 && vmcb.save.efer & efer::LMA != 0;
             if value & !CR4_OFFERED != 0 || leaves_pae {
                 return Err(Gp);
+            }
+            if (value ^ vmcb.save.cr4) & (CR4_PSE | CR4_PAE | CR4_PGE) != 0 {
+                // The instruction flushes the TLB; a CR4 that comes with the VMCB does not.
+                events::flush_tlb(vcpu, vmcb);
             }
             vmcb.save.cr4 = value;
         }

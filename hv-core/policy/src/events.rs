@@ -38,6 +38,8 @@ pub struct Events {
     pub nmi_masked: bool,
     /// The IRET intercept fired at this RIP; the mask ends when that instruction is done.
     pub iret_at: Option<u64>,
+    /// The guest takes one step on the way to an NMI.
+    pub stepping: bool,
     /// Interrupts injected so far, repetitions included.
     pub injections: u64,
     /// The interrupt that was injected last as a software event, and RIP then (see [`injection`]).
@@ -88,6 +90,8 @@ fn take_back(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
             vcpu.events.nmi_masked = false;
             Event::nmi()
         }
+        // INT3 and INTO run again by themselves, too.
+        EventKind::Exception if matches!(event.vector(), 3 | 4) => return,
         EventKind::Exception => event,
     };
     if vm.seed == Some(Seed::InjectionLost) {
@@ -116,7 +120,9 @@ pub fn evaluate<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, m
 #[inline(never)]
 fn evaluate_in_full<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, memory: &M) {
     vcpu.lapic.event_request = false;
-    let injected = inject_one(vm, vcpu, vmcb);
+    // An earlier evaluation for the same entry may have injected already: nothing goes over it.
+    let injected = vmcb.control.event_injection.valid() || inject_one(vm, vcpu, vmcb);
+    vcpu.lapic.event_request |= vcpu.events.exception.valid();
     if vcpu.events.nmis > 0 {
         inject_nmi(vcpu, vmcb, injected);
     }
@@ -173,6 +179,8 @@ fn injection(vm: &Vm, vcpu: &mut Vcpu, vmcb: &Vmcb, vector: u8) -> Event {
     vcpu.events.injections += 1;
     if vm.soft_injection && vmcb.save.cpl == 0 {
         vcpu.events.soft = Some((vector, vmcb.save.rip));
+        // Good for the next exit only: later, that vector at that RIP is an INT n of the guest.
+        vcpu.attention = true;
         Event::interrupt(vector).with_kind(EventKind::Software)
     } else {
         Event::interrupt(vector)
@@ -190,7 +198,7 @@ fn inject_nmi(vcpu: &mut Vcpu, vmcb: &mut Vmcb, injected: bool) {
     } else {
         // As KVM: one step to where the NMI can be taken.
         vmcb.save.rflags |= RFLAGS_TF;
-        vmcb.control.intercept_exceptions |= 1 << 1;
+        vcpu.events.stepping = true;
     }
 }
 
@@ -219,7 +227,7 @@ fn iret_done(vcpu: &mut Vcpu, vmcb: &Vmcb) {
 /// The single step on the way to an NMI is over.
 pub fn stepped(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
     vmcb.save.rflags &= !RFLAGS_TF;
-    vmcb.control.intercept_exceptions &= !(1 << 1);
+    vcpu.events.stepping = false;
     vcpu.lapic.event_request = true;
 }
 
@@ -277,7 +285,7 @@ pub fn window_opened(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
 #[inline]
 fn set_cr8_intercept(vmcb: &mut Vmcb, on: bool) {
     let word = vmcb.control.intercept_cr & !CR8_WRITE;
-    vmcb.control.intercept_cr = word | u32::from(on) * CR8_WRITE;
+    vmcb.control.intercept_cr = if on { word | CR8_WRITE } else { word };
 }
 
 /// Whether the local APIC's TPR is what the guest's V_TPR says, low nibble included.
@@ -298,6 +306,7 @@ pub fn settle<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, mem
     if vmcb.control.exit_int_info.valid() {
         take_back(vm, vcpu, vmcb);
     }
+    vcpu.events.soft = None;
     if vcpu.events.iret_at.is_some() {
         iret_done(vcpu, vmcb);
     }

@@ -116,7 +116,8 @@ pub fn exit<M: GuestMemory>(
         events::settle(vm, vcpu, vmcb, memory);
     }
     let handled = dispatch(vm, vcpu, vmcb, memory, at);
-    if vcpu.lapic.event_request {
+    // Once an entry, as KVM: an exit that is to be handled again is evaluated then.
+    if vcpu.lapic.event_request && handled.next != Next::Registers {
         events::evaluate(vm, vcpu, vmcb, memory);
     }
     handled
@@ -243,8 +244,24 @@ fn rare(vcpu: &mut Vcpu, vmcb: &mut Vmcb, code: ExitCode) -> Handled {
             events::iret(vcpu, vmcb);
             Handled::enter(key)
         }
-        ExitCode::EXCEPTION_DB => {
+        ExitCode::EXCEPTION_DB if vcpu.events.stepping => {
             events::stepped(vcpu, vmcb);
+            Handled::enter(key)
+        }
+        // KVM intercepts #DB, #UD and #AC and gives them back to the guest.
+        ExitCode(0x40..=0x5f) => {
+            let vector = (code.0 - 0x40) as u8;
+            let event = Event::exception(vector);
+            let has_code = vector == 17;
+            let error_code = vmcb.control.exit_info_1 as u32;
+            raise(
+                vcpu,
+                if has_code {
+                    event.with_error_code_valid(true).with_error_code(error_code)
+                } else {
+                    event
+                },
+            );
             Handled::enter(key)
         }
         // The guest's caches and TLB are its own; nothing is kept of them.
@@ -280,7 +297,8 @@ fn rare(vcpu: &mut Vcpu, vmcb: &mut Vmcb, code: ExitCode) -> Handled {
             Handled::enter(key)
         }
         ExitCode::SHUTDOWN => Handled::stop(key, Stop::Shutdown),
-        ExitCode::INVALID => Handled::stop(key, Stop::InvalidGuestState),
+        // 64 ones; QEMU's TCG writes 32 of them.
+        ExitCode(code) if code as u32 == u32::MAX => Handled::stop(key, Stop::InvalidGuestState),
         _ => Handled::stop(key, Stop::UnknownExit),
     }
 }

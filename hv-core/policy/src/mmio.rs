@@ -13,6 +13,8 @@ use trapline_defs::vmcb::Vmcb;
 const IOAPIC_PAGE: u64 = 0xfec0_0000;
 /// EXITINFO1 bit 33: the guest's own page-table walk faulted, not its access.
 const TABLE_WALK: u64 = 1 << 33;
+/// EXITINFO1 bit 4: an instruction fetch.
+const FETCH: u64 = 1 << 4;
 
 /// A nested page fault. EXITINFO2 is the guest-physical address. `saved` says whether all registers
 /// are up to date; [`Next::Registers`] asks for them.
@@ -29,7 +31,7 @@ pub fn fault<M: GuestMemory>(
     if address & !0xfff == vcpu.apic_page {
         // APIC registers by their offset, as everybody names them.
         let offset = address as u32 & 0xfff;
-        return access(vm, vcpu, vmcb, memory, at, Device::Apic, offset, saved);
+        return access(vm, vcpu, vmcb, memory, at, (Device::Apic, offset), saved);
     }
     beside_apic(vm, vcpu, vmcb, memory, at, saved)
 }
@@ -46,7 +48,7 @@ fn beside_apic<M: GuestMemory>(
 ) -> Handled {
     let address = vmcb.control.exit_info_2;
     if address & !0xfff == IOAPIC_PAGE {
-        return access(vm, vcpu, vmcb, memory, at, Device::Ioapic, address as u32, saved);
+        return access(vm, vcpu, vmcb, memory, at, (Device::Ioapic, address as u32), saved);
     }
     let frame = ExitKey::number(exit::NPF, (address >> 12) as u32);
     if address < vm.memory {
@@ -77,13 +79,14 @@ fn access<M: GuestMemory>(
     vmcb: &mut Vmcb,
     memory: &M,
     at: u64,
-    device: Device,
-    number: u32,
+    (device, number): (Device, u32),
     saved: bool,
 ) -> Handled {
     let (cr3, rip) = (vmcb.save.cr3, vmcb.save.rip);
     // A page-table walk that ends at a device has no instruction behind it to emulate.
-    let walk = vmcb.control.exit_info_1 & TABLE_WALK != 0;
+    // Neither has a fetch, nor the delivery of an event onto a stack there.
+    let walk =
+        vmcb.control.exit_info_1 & (TABLE_WALK | FETCH) != 0 || vcpu.events.interrupted.valid();
     let decoded = if walk { None } else { vcpu.decoder.decode(memory, cr3, rip) };
     let Some(decoded) = decoded else {
         return Handled::stop(ExitKey::plain(exit::NPF), Stop::CannotEmulate);

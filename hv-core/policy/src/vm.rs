@@ -65,7 +65,8 @@ impl GuestClock {
         if self.khz == 1_000_000 {
             return nanoseconds;
         }
-        (u128::from(nanoseconds) * u128::from(self.khz)).div_ceil(1_000_000) as u64
+        let ticks = (u128::from(nanoseconds) * u128::from(self.khz)).div_ceil(1_000_000);
+        u64::try_from(ticks).unwrap_or(u64::MAX)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The host's IDT.
 //!
-//! hv-core runs with GIF or IF clear except in two places (`svm::gif::open`, `apic::wait`), and
-//! expects two interrupts there: its timer and a kick. Anything else is fatal.
+//! hv-core runs with GIF or IF clear except in three places (`svm::gif::take_pending`,
+//! `apic::take_pending`, `apic::wait`), and expects one interrupt there: its timer. Others are what
+//! firmware left pending: they are ended and forgotten, and so is an NMI. Exceptions are fatal.
 
 // UNSAFETY: interrupt entry points.
 #![expect(unsafe_code, reason = "naked entry points and the IDT")]
@@ -30,10 +31,20 @@ static IDT: Once<InterruptDescriptorTable> = Once::new(InterruptDescriptorTable:
 #[unsafe(naked)]
 extern "C" fn timer() {
     naked_asm!(
+        "lock inc dword ptr [{ticks}]",
+        "jmp {end}",
+        ticks = sym TIMER_TICKS,
+        end = sym unexpected,
+    )
+}
+
+/// An interrupt that nobody asked for: ends it.
+#[unsafe(naked)]
+extern "C" fn unexpected() {
+    naked_asm!(
         "push rax",
         "push rcx",
         "push rdx",
-        "lock inc dword ptr [{ticks}]",
         "xor eax, eax",
         "cmp byte ptr [{x2apic}], 0",
         "je 2f",
@@ -49,12 +60,11 @@ extern "C" fn timer() {
         "pop rcx",
         "pop rax",
         "iretq",
-        ticks = sym TIMER_TICKS,
         x2apic = sym X2APIC,
     )
 }
 
-/// Spurious interrupts need no EOI.
+/// Spurious interrupts and NMIs need no EOI.
 #[unsafe(naked)]
 extern "C" fn spurious() {
     naked_asm!("iretq")
@@ -116,7 +126,7 @@ pub fn load() {
     let plain = IST_INTERRUPT;
     set(&mut idt.divide_error, fatal_entry!(0), plain);
     set(&mut idt.debug, fatal_entry!(1), plain);
-    set(&mut idt.non_maskable_interrupt, fatal_entry!(2), IST_NMI);
+    set(&mut idt.non_maskable_interrupt, spurious as *const () as u64, IST_NMI);
     set(&mut idt.breakpoint, fatal_entry!(3), plain);
     set(&mut idt.overflow, fatal_entry!(4), plain);
     set(&mut idt.bound_range_exceeded, fatal_entry!(5), plain);
@@ -132,9 +142,8 @@ pub fn load() {
     set(&mut idt.alignment_check, fatal_entry!(17 with error code), plain);
     set(&mut idt.machine_check, fatal_entry!(18), IST_MACHINE_CHECK);
     set(&mut idt.simd_floating_point, fatal_entry!(19), plain);
-    let unexpected = fatal_entry!(0x100);
     for vector in 32..=254u8 {
-        set(&mut idt[vector], unexpected, plain);
+        set(&mut idt[vector], unexpected as *const () as u64, plain);
     }
     set(&mut idt[TIMER], timer as *const () as u64, plain);
     set(&mut idt[SPURIOUS], spurious as *const () as u64, plain);

@@ -36,6 +36,7 @@ impl<T> Once<T> {
     ///
     /// # Panics
     /// The second time.
+    #[expect(clippy::mut_from_ref, reason = "the flag makes the reference unique")]
     pub fn take(&'static self) -> &'static mut T {
         assert!(!self.taken.swap(true, Ordering::Relaxed), "a static was taken twice");
         // SAFETY: the flag makes sure that this happens once.

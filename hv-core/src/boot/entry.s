@@ -78,9 +78,9 @@ enter_long_mode:
     jne 3b
     movl $boot_pml4, %eax
     movl %eax, %cr3
-    # PAE, OSFXSR, OSXMMEXCPT: Rust uses SSE from its first instruction.
+    # PAE, MCE, OSFXSR, OSXMMEXCPT: Rust uses SSE from its first instruction.
     movl %cr4, %eax
-    orl $0x620, %eax
+    orl $0x660, %eax
     movl %eax, %cr4
     # EFER.LME
     movl $0xc0000080, %ecx

@@ -51,13 +51,13 @@ impl VmTables {
             *entry = physical(table) | LEAF;
         }
         for address in (0..GUEST_MEMORY).step_by(4096) {
-            *self.leaf(address) = GuestRam::ADDRESS + address | LEAF;
+            *self.leaf(address) = (GuestRam::ADDRESS + address) | LEAF;
         }
     }
 
     /// Maps the page at a guest-physical address in RAM.
     pub fn map(&mut self, address: u64) {
-        *self.leaf(address) = GuestRam::ADDRESS + (address & !0xfff) | LEAF;
+        *self.leaf(address) = (GuestRam::ADDRESS + (address & !0xfff)) | LEAF;
     }
 
     /// Takes the page's mapping away. The caller flushes the TLB.

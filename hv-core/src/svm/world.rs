@@ -88,7 +88,8 @@ pub fn claim(pages: &'static mut CorePages) -> (World, &'static mut Page) {
     (World::new(&mut pages.vmcb, &mut pages.host), &mut pages.save)
 }
 
-/// Runs the guest until the handler says stop. GIF is clear and IF set before and after.
+/// Runs the guest until the handler says stop. GIF and IF are clear before and after; IF is set in
+/// between. The guest's x87 control word stays behind: hv-core uses no x87.
 pub fn run(core: &mut CoreBlock) {
     // SAFETY: SVM is on, the VMCB was set up by `scenario`, IF is set so that physical interrupts
     // end the guest's turn (they would not with IF clear under V_INTR_MASKING).
