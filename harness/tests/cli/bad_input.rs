@@ -73,6 +73,9 @@ fn without_a_usable_qemu_nothing_runs() {
     workspace.trapline(&["run"]).expect(2, &["TRAPLINE_QEMU names"]);
     workspace.script("echo 'QEMU emulator version 7.2.22 (Debian)'");
     workspace.trapline(&["run"]).expect(2, &["is QEMU 7.2.22, but 9.0.0 or newer is needed"]);
+    workspace
+        .shell("unset TRAPLINE_QEMU; PATH=/nowhere; exec $TRAPLINE run")
+        .expect(2, &["qemu-system-x86_64 is not installed: run ci/setup"]);
     assert_eq!(workspace.read(".trapline/last.json"), last);
 }
 

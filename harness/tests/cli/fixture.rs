@@ -3,11 +3,12 @@
 
 use object::write::Object;
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 use trapline_abi::descriptor::SECTION;
 use trapline_abi::exit::{ExitKey, MSR};
@@ -26,6 +27,30 @@ cite = "row 1"
 [scenario.expect]
 msr = "2*n"
 hlt = "n"
+"#;
+
+const REAL_SUITE: &str = r#"
+[suite]
+name = "real"
+about = "Real payloads."
+[[scenario]]
+name = "ipi"
+payload = "self-ipi"
+params = { n = 5 }
+[scenario.expect]
+msr = "2*n"
+hlt = "n"
+vintr = "n"
+[[scenario]]
+name = "spin"
+payload = "rogue"
+params = { how = "spin" }
+budget = { ticks = TICKS }
+[scenario.expect]
+outcome = "time-budget"
+[[scenario]]
+name = "behind"
+payload = "tpr-nibble"
 "#;
 
 pub struct Workspace {
@@ -52,6 +77,13 @@ impl Ended {
     }
 }
 
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
 impl Workspace {
     /// A workspace with one suite, one payload, and a QEMU that gives `stream(10, 9000)`.
     pub fn new() -> Self {
@@ -67,6 +99,36 @@ impl Workspace {
         workspace.qemu("exit 33");
         workspace.stream(&stream(10, 9000));
         workspace
+    }
+
+    /// A workspace with the built images, the real QEMU and a suite of three: one that sends IPIs,
+    /// one that spins until its budget is gone, and one behind it.
+    pub fn real() -> Self {
+        let workspace = Self { dir: tempfile::tempdir().unwrap() };
+        for folder in ["suites", "golden", "images/payloads"] {
+            fs::create_dir_all(workspace.path(folder)).unwrap();
+        }
+        workspace.real_suite(50_000);
+        let images = trapline_images::images();
+        fs::copy(images.core, workspace.path("images/hv-core")).unwrap();
+        for (name, path) in images.payloads {
+            fs::copy(path, workspace.path("images/payloads").join(name)).unwrap();
+        }
+        workspace.real_qemu("");
+        workspace
+    }
+
+    /// Writes that suite, with a budget for the one that spins.
+    pub fn real_suite(&self, ticks: u64) {
+        let suite = REAL_SUITE.replace("TICKS", &ticks.to_string());
+        fs::write(self.path("suites/real.toml"), suite).unwrap();
+    }
+
+    /// The real QEMU behind shell lines, which may change its arguments.
+    pub fn real_qemu(&self, before: &str) {
+        let qemu = trapline::target::Qemu::find().unwrap().path;
+        let ask = "case \"$1\" in --version) echo 'QEMU emulator version 10.0.2'; exit;; esac";
+        self.script(&format!("{ask}\n{before}\nexec '{}' \"$@\"", qemu.display()));
     }
 
     pub fn path(&self, path: &str) -> PathBuf {
@@ -113,6 +175,13 @@ impl Workspace {
         self.end(command)
     }
 
+    /// Starts the command and leaves it running.
+    pub fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trapline"));
+        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.here(&mut command).spawn().unwrap()
+    }
+
     /// A shell line in which `$TRAPLINE` is the command.
     pub fn shell(&self, line: &str) -> Ended {
         let mut command = Command::new("sh");
@@ -121,16 +190,22 @@ impl Workspace {
     }
 
     fn end(&self, mut command: Command) -> Ended {
-        let output = command
+        self.here(&mut command).output().unwrap().into()
+    }
+
+    fn here<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command
             .current_dir(self.dir.path())
             .env("TRAPLINE_ROOT", self.dir.path())
             .env("TRAPLINE_IMAGES", self.path("images"))
             .env("TRAPLINE_QEMU", self.path("qemu"))
             .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Ended { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// The text of every file below a folder, by path.
+    pub fn texts(&self, folder: &str) -> BTreeMap<PathBuf, String> {
+        let text = |path: PathBuf| (path.clone(), fs::read_to_string(path).unwrap());
+        self.files(folder).into_iter().map(text).collect()
     }
 
     /// Files below a folder, by path; temporary ones too.

@@ -1,8 +1,11 @@
 //! The command as a user meets it: a workspace, a QEMU and images that behave as each test
-//! needs, and exit codes, messages and files as they come out.
+//! needs, and exit codes, messages and files as they come out. [`real`] has the real QEMU and the
+//! built images instead.
 
 mod bad_input;
 mod blessing;
 mod fixture;
+mod interrupted;
 mod reading;
+mod real;
 mod running;

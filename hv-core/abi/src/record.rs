@@ -216,6 +216,11 @@ pub enum Record<'a> {
         /// Scenarios that were run.
         scenarios: u32,
     },
+    /// hv-core itself failed; nothing of it can be trusted from here on.
+    Panic {
+        /// Where and why.
+        text: &'a str,
+    },
     /// In which order the exits of the window that was reported last came.
     Order {
         /// vCPU whose window it is.
@@ -223,10 +228,5 @@ pub enum Record<'a> {
         /// The last exits of the window, at most 64, oldest first: little-endian
         /// [`crate::exit::ExitKey`]s.
         keys: &'a [u8],
-    },
-    /// hv-core itself failed; nothing of it can be trusted from here on.
-    Panic {
-        /// Where and why.
-        text: &'a str,
     },
 }

@@ -1,0 +1,105 @@
+//! Design section 5: under icount everything repeats, byte for byte and tick for tick.
+
+use crate::laboratory::{Laboratory, assert_same, bytes};
+use std::sync::Mutex;
+use trapline::suite::Scenario;
+
+/// How many QEMUs run at once: other load must not change a byte, so two are a sharper test.
+const AT_ONCE: usize = 2;
+
+/// Does the jobs, some at once; the first that fails fails the test.
+fn at_once<T: Sync>(jobs: &[T], work: impl Fn(usize, &T) + Sync) {
+    let next = Mutex::new(0..jobs.len());
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let Some(job) = next.lock().unwrap().next() else { break };
+                    work(job, &jobs[job]);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn ten_runs_of_the_default_suite_give_the_same_bytes() {
+    let laboratory = Laboratory::new();
+    let streams = Mutex::new(vec![Vec::new(); 10]);
+    at_once(&[(); 10], |number, ()| {
+        let run = laboratory.run(&format!("run-{number}"), &laboratory.scenarios);
+        streams.lock().unwrap()[number] = bytes(&run);
+    });
+    let streams = streams.into_inner().unwrap();
+    for (number, stream) in streams.iter().enumerate() {
+        let (first, length) = (&streams[0], streams[0].len());
+        let part = first.iter().zip(stream).position(|(a, b)| a != b);
+        assert_eq!(part, None, "run {number} parts from run 0 at this byte of {length}");
+        assert_eq!(stream.len(), length, "run {number}");
+    }
+}
+
+#[test]
+fn a_scenario_alone_in_its_boot_gives_what_it_gives_in_the_suite() {
+    let laboratory = Laboratory::new();
+    let suite = laboratory.run("suite", &laboratory.scenarios).transcript;
+    at_once(&laboratory.scenarios, |number, scenario| {
+        let alone =
+            laboratory.run(&format!("alone-{number}"), std::slice::from_ref(scenario)).transcript;
+        assert_same("alone", &suite.scenarios[number], &alone.scenarios[0]);
+    });
+}
+
+#[test]
+fn the_suite_backwards_gives_the_same_results() {
+    let laboratory = Laboratory::new();
+    let backwards: Vec<Scenario> = laboratory.scenarios.iter().rev().cloned().collect();
+    let orders = [laboratory.scenarios.clone(), backwards];
+    let results = Mutex::new([const { Vec::new() }; 2]);
+    at_once(&orders, |number, scenarios| {
+        let run = laboratory.run(&format!("order-{number}"), scenarios);
+        results.lock().unwrap()[number] = run.transcript.scenarios;
+    });
+    let [forwards, backwards] = results.into_inner().unwrap();
+    for (one, other) in forwards.iter().zip(backwards.iter().rev()) {
+        assert_same("backwards", one, other);
+    }
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_however_often_it_ran_in_the_boot() {
+    let laboratory = Laboratory::new();
+    let twelve = [
+        "apic-timer::one-shot-hlt",
+        "apic-timer::deadline-hlt",
+        "exit-cost::cpuid",
+        "rogue::triple-fault",
+        "rogue::wild-msrs",
+        "rtc-hammer::service-until-clear-rate3",
+        "self-ipi::x2apic-icr-hlt",
+        "self-ipi::xapic-nop",
+        "self-ipi::x2apic-icr-hlt-cold",
+        "synic-autoeoi::shared",
+        "tpr::cr8-hlt",
+        "tpr::nibble-xapic",
+    ];
+    let once = twelve.iter().map(|name| laboratory.scenario(name).clone());
+    let often: Vec<_> = once.cycle().take(3 * twelve.len()).collect();
+    let results = laboratory.run("often", &often).transcript.scenarios;
+    for later in results[twelve.len()..].chunks(twelve.len()) {
+        for (first, again) in results.iter().zip(later) {
+            assert_same("again", first, again);
+        }
+    }
+}
+
+#[test]
+fn qemus_log_of_exits_changes_no_tick() {
+    let laboratory = Laboratory::new();
+    let scenarios = laboratory.tame();
+    let quiet = laboratory.run("quiet", &scenarios);
+    let logged = laboratory.run_as("logged", &scenarios, trapline::target::Start::Qboot, true);
+    for (one, other) in quiet.transcript.scenarios.iter().zip(&logged.transcript.scenarios) {
+        assert_same("logged", one, other);
+    }
+}
