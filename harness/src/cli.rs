@@ -6,6 +6,7 @@ mod cost;
 mod iso;
 mod list;
 mod progress;
+mod rules;
 mod run;
 mod show;
 mod workspace;
@@ -58,6 +59,8 @@ enum Command {
     Compare(compare::Compare),
     /// Prints what one exit costs, in instructions, and holds it against its limit.
     Cost(cost::Cost),
+    /// Lists the conformance rules with the tests and scenarios that exercise them.
+    Rules(rules::Rules),
     /// Says what is missing on this machine, and what to do about it.
     Doctor,
     /// Writes scenarios to a bootable ISO, for machines without QEMU.
@@ -85,6 +88,7 @@ pub fn dispatch(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<St
         Command::Bless(bless) => bless.bless(arguments, out),
         Command::Compare(compare) => compare.compare(arguments, out),
         Command::Cost(cost) => cost.run(arguments, out),
+        Command::Rules(rules) => rules.list(arguments, out),
         Command::Doctor => Ok(match trapline::doctor::run(out)? {
             true => Status::Held,
             false => Status::CouldNotRun,

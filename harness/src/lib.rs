@@ -5,6 +5,7 @@
 //! - [`target`], [`transcript`]: hv-core in QEMU, and what it says.
 //! - [`run`]: from scenarios to a [`result`], by way of a [`verdict`] on each.
 //! - [`table`], [`compare`], [`bless`]: what is done with a result.
+//! - [`rules`]: the conformance rules, and what exercises them.
 
 pub mod bless;
 pub mod compare;
@@ -18,6 +19,7 @@ pub mod payload;
 pub mod plan;
 pub mod result;
 pub mod revision;
+pub mod rules;
 pub mod run;
 pub mod suite;
 pub mod table;

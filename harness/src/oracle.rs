@@ -1,6 +1,6 @@
 //! The oracle: what QEMU itself says about VM exits.
 //!
-//! `-d in_asm` makes QEMU log every #VMEXIT with its code and guest RIP (spec tcg-practice R6),
+//! `-d in_asm` makes QEMU log every #VMEXIT with its code and guest RIP,
 //! independently of anything hv-core counts and without changing guest timings. [`compare`] sets
 //! that log against a boot's transcript: per scenario by the trap totals, per window by the rows
 //! of its table.

@@ -93,8 +93,7 @@ const TCG: &[&str] = &[
 
 const KVM: &[&str] = &["-accel", "kvm", "-cpu", "host"];
 
-/// `-dfilter` on an address that is never executed drops the disassembly and keeps the SVM lines
-/// (spec tcg-practice R6).
+/// `-dfilter` on an address that is never executed drops the disassembly and keeps the SVM lines.
 const ORACLE: &[&str] = &["-d", "in_asm", "-dfilter", "0xffffffffffff0000+1", "-D", file::ORACLE];
 
 /// QEMU's arguments.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod apic;
+pub mod avic;
 pub mod cpuid;
 pub mod event;
 pub mod exit_code;

@@ -1,4 +1,4 @@
-//! QEMU logs every VM exit by itself (spec tcg-practice R6); hv-core must have counted the same.
+//! QEMU logs every VM exit by itself; hv-core must have counted the same.
 
 use crate::laboratory::Laboratory;
 use std::collections::BTreeMap;

@@ -1,0 +1,111 @@
+//! One physical core, as far as the model reaches: what VMRUN loaded and what the core latched.
+
+use crate::clean::Loaded;
+use crate::feature::Feature;
+use crate::knobs::{Dice, Knobs};
+use crate::matrix::{self, Row};
+use crate::page::Page;
+use crate::profile::{Quirks, Silicon};
+use crate::stale::{SeenRunning, Tag};
+use trapline_defs::vintr::VIntr;
+
+/// Which AVIC the guest runs under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AvicMode {
+    /// None.
+    Off,
+    /// xAPIC: registers in the page at V_APIC_BAR.
+    XAvic,
+    /// x2APIC: registers in MSRs.
+    X2Avic,
+}
+
+/// A physical core.
+///
+/// It lives as long as the core and is used by that core alone. Between [`Processor::vmrun`] and
+/// [`Processor::vmexit`] it is in guest mode, holds what a processor holds inside (V_TPR, the
+/// latched virtual interrupt, the copies behind clean bits), and takes what the guest does.
+#[derive(Clone, Debug)]
+pub struct Processor {
+    pub(crate) silicon: Silicon,
+    pub(crate) knobs: Knobs,
+    pub(crate) dice: Dice,
+    pub(crate) host_id: u16,
+    pub(crate) physical_bits: u8,
+    pub(crate) in_guest: bool,
+    pub(crate) loaded: Loaded,
+    /// An interrupt of the backing page is deliverable but for IF, shadow and vGIF. Changes only
+    /// at evaluation points.
+    pub(crate) pending: bool,
+    pub(crate) seen: SeenRunning,
+    pub(crate) tag: Tag,
+}
+
+impl Processor {
+    /// A core in host mode. `host_id` is its APIC id, `physical_bits` the width of physical
+    /// addresses (Fn8000_0008 EAX 7:0), at most 52.
+    pub fn new(silicon: Silicon, knobs: Knobs, host_id: u16, physical_bits: u8) -> Self {
+        Self {
+            silicon,
+            knobs,
+            dice: Dice::new(knobs.seed),
+            host_id,
+            physical_bits: if physical_bits > 52 { 52 } else { physical_bits },
+            in_guest: false,
+            loaded: Loaded::NOTHING,
+            pending: false,
+            seen: SeenRunning::NONE,
+            tag: Tag::NONE,
+        }
+    }
+
+    /// The described processor.
+    pub const fn silicon(&self) -> &Silicon {
+        &self.silicon
+    }
+
+    /// Whether it is between VMRUN and #VMEXIT.
+    #[inline]
+    pub const fn in_guest(&self) -> bool {
+        self.in_guest
+    }
+
+    /// Which AVIC VMRUN loaded.
+    #[inline]
+    pub const fn avic(&self) -> AvicMode {
+        self.loaded.mode
+    }
+
+    /// VMCB 060h as it stands inside the processor; [`Processor::vmexit`] writes it back.
+    #[inline]
+    pub const fn v_intr(&self) -> VIntr {
+        self.loaded.v_intr
+    }
+
+    /// Whether an interrupt of the backing page is latched as pending ("V_INTR" of AVIC).
+    #[inline]
+    pub const fn interrupt_pending(&self) -> bool {
+        self.pending
+    }
+
+    #[inline]
+    pub(crate) fn page(&self) -> Page {
+        Page(self.loaded.backing)
+    }
+
+    #[inline]
+    pub(crate) fn row(&self, slot: u8) -> Row {
+        matrix::row(slot, self.silicon.quirks().contains(Quirks::EXTENDED_LVT))
+    }
+
+    /// Whether an address lies outside the physical range.
+    #[inline]
+    pub(crate) const fn beyond(&self, address: u64) -> bool {
+        address >> self.physical_bits != 0
+    }
+
+    #[inline]
+    pub(crate) const fn vnmi(&self) -> bool {
+        self.silicon.has(Feature::Vnmi) && self.loaded.v_intr.v_nmi_enable()
+    }
+}
