@@ -37,6 +37,20 @@ pub fn open(mode: Mode) {
     write(offset::SVR, 0x100 | SPURIOUS);
 }
 
+/// Turns the APIC of another vCPU on, in the mode of the first one's.
+pub fn open_again() {
+    if X2APIC.load(Ordering::Relaxed) {
+        write_msr(APIC_BASE, read_msr(APIC_BASE) | ENABLE_X2APIC);
+    }
+    write(offset::SVR, 0x100 | SPURIOUS);
+}
+
+/// The APIC id of the vCPU.
+pub fn id() -> u32 {
+    let id = read(offset::ID) as u32;
+    if X2APIC.load(Ordering::Relaxed) { id } else { id >> 24 }
+}
+
 /// Takes one interrupt of its own, on `vector`, whose handler must be in place: a hypervisor that
 /// decides about CR8 intercepts when it evaluates events (rule CR8-1) has then done so with the
 /// APIC on. Leaves interrupts off.
@@ -88,11 +102,17 @@ pub fn eoi() {
 /// Sends itself a fixed interrupt by ICR. In xAPIC mode both halves are written, as drivers do.
 #[inline(always)]
 pub fn self_ipi(vector: u8) {
+    command(0, TO_SELF | u64::from(vector));
+}
+
+/// Writes the ICR: an APIC id, and the low half.
+#[inline(always)]
+pub fn command(to: u32, low: u64) {
     if X2APIC.load(Ordering::Relaxed) {
-        write_msr(offset::to_msr(offset::ICR), TO_SELF | u64::from(vector));
+        write_msr(offset::to_msr(offset::ICR), u64::from(to) << 32 | low);
     } else {
-        write_page(offset::ICR_HIGH, 0);
-        write_page(offset::ICR, TO_SELF as u32 | u32::from(vector));
+        write_page(offset::ICR_HIGH, to << 24);
+        write_page(offset::ICR, low as u32);
     }
 }
 

@@ -143,7 +143,7 @@ struct TableRegister {
     base: u64,
 }
 
-/// Loads GDT and IDT; once.
+/// Fills the IDT and loads it and the GDT; once, on the first vCPU.
 pub fn load() {
     let first = entries as *const () as u64;
     let first = first.next_multiple_of(16);
@@ -153,6 +153,11 @@ pub fn load() {
         // SAFETY: nothing reads the table yet.
         unsafe { (*IDT.0.get())[vector as usize] = [low, entry >> 32] };
     }
+    load_tables();
+}
+
+/// Loads GDT and IDT.
+pub fn load_tables() {
     let idt = TableRegister { limit: 4095, base: core::ptr::from_ref(&IDT) as u64 };
     let gdt = TableRegister { limit: 23, base: core::ptr::from_ref(&GDT) as u64 };
     // SAFETY: both tables are static; CS and the data segments are reloaded from the new GDT.

@@ -2,7 +2,7 @@
 //!
 //! A payload is one file in `src/bin`: a [`payload!`] block that names its parameters, and a
 //! function. The runtime enters it in 64-bit mode with a stack, a GDT and an IDT of its own, and
-//! gives it drivers ([`apic`], [`rtc`], [`ioapic`], [`synic`]) and calls ([`call`]). Nothing here
+//! gives it drivers ([`apic`], [`rtc`], [`ioapic`], [`synic`], [`smp`]) and calls ([`call`]). Nothing here
 //! knows hv-core: only `trapline-abi`.
 //!
 //! A payload owns its whole machine, and what it breaks is a result. So the runtime's functions
@@ -19,6 +19,7 @@ pub mod interrupt;
 pub mod ioapic;
 pub mod payload;
 pub mod rtc;
+pub mod smp;
 #[cfg(feature = "image")]
 mod start;
 pub mod synic;

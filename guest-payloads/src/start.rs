@@ -3,7 +3,7 @@
 // UNSAFETY: the entry point, and a function that the payload defines.
 #![expect(unsafe_code, reason = "entered from outside")]
 
-use crate::{BootPage, call, interrupt};
+use crate::{BootPage, call, interrupt, smp};
 use core::arch::naked_asm;
 use core::fmt::Write;
 use core::panic::PanicInfo;
@@ -45,6 +45,7 @@ extern "C" fn main(page: &'static BootPage) -> ! {
     assert!(page.magic == trapline_abi::boot::MAGIC, "no boot page");
     assert!(page.protocol == trapline_abi::PROTOCOL, "another protocol version");
     interrupt::load();
+    smp::set_vcpus(page.vcpus);
     // SAFETY: the payload's `payload!` block defines it with this signature.
     unsafe { trapline_payload(page) };
     call::done()

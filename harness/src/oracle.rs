@@ -7,8 +7,8 @@
 //!
 //! The log knows neither scenarios nor windows. Scenarios are cut by hv-core's own totals, which
 //! is sound because the codes of every piece must then agree; windows are cut at the VMMCALLs
-//! whose RIP carries the begin or end symbol of the payload. The log names no core, so this
-//! holds for one vCPU.
+//! whose RIP carries the begin or end symbol of the payload. The log names no core: of a scenario
+//! with several vCPUs the totals and the number of windows are compared, not the windows' rows.
 
 mod compare;
 mod log;

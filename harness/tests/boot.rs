@@ -36,7 +36,7 @@ fn plan() -> Vec<u8> {
 
 fn boot(core: &Path, start: Start, plan: &[u8], dir: PathBuf) -> BootRun {
     let qemu = Qemu::find().unwrap();
-    let boot = Boot { qemu: &qemu, core, accel: Accel::Tcg, start, oracle: true, dir };
+    let boot = Boot { qemu: &qemu, core, accel: Accel::Tcg, start, cores: 1, oracle: true, dir };
     let limit = Duration::from_secs(20);
     let limits = Limits { start: limit, scenarios: vec![limit; 2] };
     boot.run(plan, &limits, &mut |_| {}).unwrap()

@@ -21,7 +21,7 @@ const WINDOW: usize = ROWS;
 const _: () = assert!(2 * ROWS == 1 << u8::BITS);
 
 /// A key that no exit has; the row that takes the duration before the first exit.
-const SCRATCH: ExitKey = ExitKey(u64::MAX - 1);
+const SCRATCH: ExitKey = ExitKey(1);
 const SCRATCH_ROW: usize = ROWS - 1;
 
 /// One row: figures of durations in TSC ticks. How many there were is the histogram's sum, so it is
@@ -45,15 +45,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row that no exit has used.
-    const FREE: Self = Self {
-        key: ExitKey::EMPTY,
-        sum: 0,
-        min: u64::MAX,
-        max: 0,
-        sum_squares: 0,
-        histogram: [0; 64],
-    };
+    /// A row that no exit has used: all zeros, so that tables of them take no room in the image.
+    const FREE: Self =
+        Self { key: ExitKey::EMPTY, sum: 0, min: 0, max: 0, sum_squares: 0, histogram: [0; 64] };
 
     /// How many there were.
     pub fn count(&self) -> u64 {
@@ -95,11 +89,21 @@ impl Default for Account {
 
 impl Account {
     /// Accounts without an exit, outside any window.
-    pub const fn new() -> Self {
-        let mut rows = [Row::FREE; 2 * ROWS];
-        rows[SCRATCH_ROW].key = SCRATCH;
-        Self { rows, table: 0, open: SCRATCH_ROW as u8, exited_at: 0, used: [0; 2], folded: false }
+    pub fn new() -> Self {
+        let mut account = Self::ZERO;
+        account.reset();
+        account
     }
+
+    /// All zeros: to be reset before its first use.
+    pub const ZERO: Self = Self {
+        rows: [Row::FREE; 2 * ROWS],
+        table: 0,
+        open: 0,
+        exited_at: 0,
+        used: [0; 2],
+        folded: false,
+    };
 
     /// Forgets everything.
     pub fn reset(&mut self) {
@@ -172,6 +176,7 @@ impl Account {
                 }
                 *used += 1;
                 self.rows[at].key = key;
+                self.rows[at].min = u64::MAX;
                 return at;
             }
         }

@@ -3,7 +3,7 @@
 // UNSAFETY: MSRs and the APIC page.
 #![expect(unsafe_code, reason = "drives the host's APIC and waits for interrupts")]
 
-use crate::arch::interrupts::{SPURIOUS, TIMER, X2APIC};
+use crate::arch::interrupts::{KICK, SPURIOUS, TIMER, X2APIC};
 use core::arch::asm;
 use core::arch::x86_64::__cpuid;
 use core::sync::atomic::Ordering;
@@ -12,7 +12,12 @@ use trapline_defs::msr::APIC_BASE;
 use x86_64::registers::model_specific::Msr;
 
 const PAGE: u64 = 0xfee0_0000;
+const ID: u32 = 0x02;
 const TPR: u32 = 0x08;
+const ICR: u32 = 0x30;
+const ICR_HIGH: u32 = 0x31;
+/// ICR: assert.
+const ASSERT: u32 = 1 << 14;
 const SVR: u32 = 0x0f;
 /// Thermal, performance, LINT0, LINT1, error.
 const LVTS: [u32; 5] = [0x33, 0x34, 0x35, 0x36, 0x37];
@@ -54,6 +59,41 @@ impl HostApic {
     #[inline]
     pub fn arm(&self, count: u32) {
         self.write(INITIAL_COUNT, count);
+    }
+
+    /// This APIC's id, for [`HostApic::kick`].
+    pub fn id(&self) -> u32 {
+        let leaf = __cpuid(1).ebx >> 24;
+        if self.x2apic { self.read(ID) } else { leaf }
+    }
+
+    /// Interrupts another core.
+    pub fn kick(&self, id: u32) {
+        self.send(id, u32::from(KICK) | ASSERT);
+    }
+
+    /// Starts all other cores at `page << 12`: INIT, then SIPI, to everybody else.
+    pub fn start_others(&self, page: u8) {
+        const OTHERS: u32 = 3 << 18;
+        self.send(0, OTHERS | ASSERT | 5 << 8);
+        self.send(0, OTHERS | ASSERT | 6 << 8 | u32::from(page));
+    }
+
+    fn send(&self, id: u32, command: u32) {
+        // SAFETY: interrupt commands to cores of ours; what they start is in place.
+        unsafe {
+            if self.x2apic {
+                Msr::new(0x800 + ICR).write(u64::from(id) << 32 | u64::from(command));
+            } else {
+                self.write(ICR_HIGH, id << 24);
+                self.write(ICR, command);
+            }
+        }
+    }
+
+    fn read(&self, number: u32) -> u32 {
+        // SAFETY: reading the own APIC's id.
+        unsafe { Msr::new(0x800 + number).read() as u32 }
     }
 
     /// Register `number` is MSR 800h + number, or 16 times that in the page.

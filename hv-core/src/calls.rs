@@ -5,13 +5,11 @@
 
 use crate::core_block::CoreBlock;
 use crate::scenario::End;
-use crate::{clock, records, report, run};
+use crate::{clock, report, run};
 use trapline_abi::boot::GUEST_MEMORY;
 use trapline_abi::call::{Call, Query, UNAVAILABLE};
 use trapline_abi::record::{Level, Outcome, Record};
 use trapline_policy::events;
-
-const VCPU: u16 = 0;
 
 /// The window that is open, if one is.
 #[derive(Clone, Copy)]
@@ -61,6 +59,7 @@ fn label(core: &CoreBlock) -> Label {
 pub fn answer(core: &mut CoreBlock) -> Option<End> {
     let (first, third, fourth) = (core.vcpu.gprs.rbx, core.vcpu.gprs.rdx, core.vcpu.gprs.rsi);
     let call = Call::from_number(core.world.vmcb().save.rax)?;
+    let vcpu = core.vcpu.index as u16;
     let mut answer = 0;
     // No expiry while the guest's clock stands still: it would cost an exit that is not the guest's.
     core.apic.arm(0);
@@ -87,17 +86,17 @@ pub fn answer(core: &mut CoreBlock) -> Option<End> {
         Call::Check => {
             let label = label(core);
             let (expected, actual) = (third, fourth);
-            records::put(&Record::Check { vcpu: VCPU, label: label.as_str(), expected, actual });
+            core.outbox.put(&Record::Check { vcpu, label: label.as_str(), expected, actual });
         }
         Call::Value => {
             let label = label(core);
-            records::put(&Record::Value { vcpu: VCPU, label: label.as_str(), value: third });
+            core.outbox.put(&Record::Value { vcpu, label: label.as_str(), value: third });
         }
         Call::Log => {
             let mut line = [0; 128];
             let length = text(core, &mut line);
             let line = core::str::from_utf8(&line[..length]).unwrap_or("(not UTF-8)");
-            records::log(Level::Info, format_args!("{line}"));
+            core.outbox.put(&Record::Log { level: Level::Info, text: line });
         }
         Call::Done => return Some(End::new(Outcome::Done, format_args!(""))),
         Call::Panic => {
@@ -108,7 +107,8 @@ pub fn answer(core: &mut CoreBlock) -> Option<End> {
         }
         Call::Query => answer = query(core, first),
         Call::Evict => {
-            if first >= GUEST_MEMORY {
+            // Nobody else's TLB is flushed.
+            if first >= GUEST_MEMORY || core.vm.vcpus > 1 {
                 answer = UNAVAILABLE;
             } else {
                 core.tables.unmap(first);
@@ -122,6 +122,7 @@ pub fn answer(core: &mut CoreBlock) -> Option<End> {
     // Deadlines moved with the clock.
     core.armed_for = 0;
     run::arm(core);
+    run::kick_others(core);
     if call == Call::Begin {
         core.window.started = clock::now();
     } else {
@@ -133,8 +134,8 @@ pub fn answer(core: &mut CoreBlock) -> Option<End> {
 
 fn query(core: &CoreBlock, number: u64) -> u64 {
     match Query::from_number(number) {
-        Some(Query::AutoEoiCount) => u64::from(core.vm.partition.auto_eoi_users()),
-        Some(Query::ApicvInhibits) => u64::from(core.vm.inhibits.mask()),
+        Some(Query::AutoEoiCount) => u64::from(core.vm.devices().partition.auto_eoi_users()),
+        Some(Query::ApicvInhibits) => u64::from(core.vm.devices().inhibits.mask()),
         Some(Query::Injections) => core.vcpu.events.injections,
         None => UNAVAILABLE,
     }

@@ -1,18 +1,20 @@
 //! What one core owns.
 //!
 //! Everything that a core needs while it runs a guest hangs off one [`CoreBlock`]: no static is
-//! shared on the exit path, so another core only needs another block.
+//! shared on the exit path, and another core has another block. A block is made when its core comes
+//! up and made ready anew for every scenario.
 
 use crate::apic::HostApic;
 use crate::calls::OpenWindow;
 use crate::clock::Clock;
 use crate::guest_memory::GuestRam;
+use crate::outbox::Outbox;
+use crate::scenario::End;
 use crate::svm::tables::VmTables;
 use crate::svm::world::World;
 use hv_core::account::Account;
 use hv_core::last_exits::LastExits;
-use trapline_defs::cpuid::SvmFeatures;
-use trapline_policy::cpuid::Host;
+use trapline_policy::mailbox::Mailbox;
 use trapline_policy::vcpu::Vcpu;
 use trapline_policy::vm::Vm;
 
@@ -29,6 +31,8 @@ pub enum Left {
     Stuck,
     /// Ended by the policy.
     Stop(trapline_policy::handle::Stop),
+    /// Another core ended the scenario.
+    Elsewhere,
     /// The time budget is used up.
     TimeBudget,
     /// The exit budget is used up.
@@ -44,15 +48,17 @@ pub struct CoreBlock {
     pub vcpu: Vcpu,
     /// Its accounts.
     pub account: &'static mut Account,
+    /// Its mailbox.
+    pub mailbox: &'static Mailbox,
     /// Its last exits.
     pub last_exits: LastExits,
-    /// The VM. One vCPU a VM until cores are brought up: then it moves behind a lock of its own.
-    pub vm: Vm,
+    /// The VM.
+    pub vm: Vm<'static>,
     /// Guest RAM.
     pub memory: GuestRam,
     /// Nested page tables and permission maps.
-    pub tables: &'static mut VmTables,
-    /// The host's timer.
+    pub tables: &'static VmTables,
+    /// The core's own APIC.
     pub apic: HostApic,
     /// Frequencies.
     pub clock: Clock,
@@ -68,8 +74,8 @@ pub struct CoreBlock {
     pub left: Left,
     /// The window that is open.
     pub window: OpenWindow,
-    /// What guests may know of the processor; kept for the next scenario.
-    pub host: Host,
-    /// The processor's SVM features; kept for the next scenario.
-    pub features: SvmFeatures,
+    /// What its vCPU said, until the scenario is over.
+    pub outbox: &'static mut Outbox,
+    /// How its vCPU ended the scenario, if it did.
+    pub end: Option<End>,
 }

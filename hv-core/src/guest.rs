@@ -64,6 +64,35 @@ fn page_tables(memory: &mut GuestRam) {
     }
 }
 
+/// Where a SIPI starts a vCPU: in real mode at `vector << 12` (APM vol. 2 §14.1.1, §15.27.8). Its
+/// control registers are let go: the way to 64-bit mode is the guest's own, and leads nowhere else.
+pub fn start_at(vmcb: &mut Vmcb, vector: u8) {
+    let code = Segment {
+        selector: u16::from(vector) << 8,
+        attributes: 0x9b,
+        limit: 0xffff,
+        base: u64::from(vector) << 12,
+    };
+    let data = Segment { selector: 0, attributes: 0x93, limit: 0xffff, base: 0 };
+    vmcb.control.intercept_cr &= !(1 << 4 | 1 << (16 + 4));
+    vmcb.control.intercept_3.remove(Word3::CR0_SEL_WRITE);
+    let save = &mut vmcb.save;
+    save.cs = code;
+    for segment in [&mut save.ds, &mut save.es, &mut save.ss, &mut save.fs, &mut save.gs] {
+        *segment = data;
+    }
+    save.gdtr = Segment::table(0, 0xffff);
+    save.idtr = Segment::table(0, 0xffff);
+    // ET; caches on, as hv-core has them.
+    save.cr0 = 0x10;
+    save.cr3 = 0;
+    save.cr4 = 0;
+    save.efer = efer::SVME;
+    save.rip = 0;
+    save.rsp = 0;
+    save.rflags = 2;
+}
+
 /// A VMCB from which VMRUN enters the payload: 64-bit mode, interrupts off, and everything that
 /// could reach beyond the guest intercepted.
 pub fn reset_vmcb(vmcb: &mut Vmcb, tables: &VmTables, entry: u64) {

@@ -7,4 +7,5 @@
 
 pub mod account;
 pub mod last_exits;
+pub mod madt;
 pub mod payload;

@@ -1,18 +1,18 @@
 //! Reports: a window's table, all traps, and where a vCPU was.
 
 use crate::core_block::CoreBlock;
+use crate::outbox::Outbox;
 use crate::records;
 use hv_core::account::Row;
 use hv_core::last_exits::KEPT;
 use trapline_abi::record::{Durations, Level, Record};
 
-const VCPU: u16 = 0;
-
 /// The window that has just ended, its rows in the order of their keys.
 pub fn window(core: &mut CoreBlock, ticks: u64) {
+    let vcpu = core.vcpu.index as u16;
     let label = *core.window.label();
     let rows = core.account.window().count() as u32;
-    records::put(&Record::Window { vcpu: VCPU, label: label.as_str(), ticks, rows });
+    core.outbox.put(&Record::Window { vcpu, label: label.as_str(), ticks, rows });
     let mut last = None;
     while let Some(row) = core
         .account
@@ -20,7 +20,7 @@ pub fn window(core: &mut CoreBlock, ticks: u64) {
         .filter(|row| last.is_none_or(|last| row.key > last))
         .min_by_key(|row| row.key)
     {
-        exit(row);
+        exit(core.outbox, row);
         last = Some(row.key);
     }
     core.account.merge_window();
@@ -28,17 +28,18 @@ pub fn window(core: &mut CoreBlock, ticks: u64) {
 }
 
 /// In which order the window's exits came; the end mark behind them is none of them.
-fn order(core: &CoreBlock) {
+fn order(core: &mut CoreBlock) {
     let mut bytes = [0u8; KEPT * 8];
     let exits = core.last_exits.since(core.window.first());
     let count = exits.len().saturating_sub(1);
     for (to, exit) in bytes.chunks_exact_mut(8).zip(exits.take(count)) {
         to.copy_from_slice(&exit.key.0.to_le_bytes());
     }
-    records::put(&Record::Order { vcpu: VCPU, keys: &bytes[..count * 8] });
+    let vcpu = core.vcpu.index as u16;
+    core.outbox.put(&Record::Order { vcpu, keys: &bytes[..count * 8] });
 }
 
-fn exit(row: &Row) {
+fn exit(outbox: &mut Outbox, row: &Row) {
     let mut bytes = [0u8; 64 * 4];
     for (to, count) in bytes.chunks_exact_mut(4).zip(row.histogram) {
         to.copy_from_slice(&count.to_le_bytes());
@@ -52,22 +53,28 @@ fn exit(row: &Row) {
         max: row.max,
         histogram: &bytes[..used * 4],
     };
-    records::put(&Record::Exit { key: row.key.0, durations });
+    outbox.put(&Record::Exit { key: row.key.0, durations });
 }
 
 /// All traps of the scenario by code.
 pub fn traps(core: &mut CoreBlock) {
+    let vcpu = core.vcpu.index as u16;
+    core.account.traps(|code, count| records::put(&Record::Traps { vcpu, code, count }));
+    if core.account.folded() {
+        let text = format_args!("more details than rows: some are counted under their exit code");
+        records::log(Level::Warn, text);
+    }
+}
+
+/// Ends the accounts of a scenario.
+pub fn close(core: &mut CoreBlock) {
     // The last exit has no next entry: count it with no duration.
     core.account.close(core.exited_at);
     if core.account.in_window() {
         core.account.end_window();
         core.account.merge_window();
-        records::log(Level::Warn, format_args!("a window was still open at the end"));
-    }
-    core.account.traps(|code, count| records::put(&Record::Traps { vcpu: VCPU, code, count }));
-    if core.account.folded() {
-        let text = format_args!("more details than rows: some are counted under their exit code");
-        records::log(Level::Warn, text);
+        let text = "a window was still open at the end";
+        core.outbox.put(&Record::Log { level: Level::Warn, text });
     }
 }
 
@@ -83,7 +90,7 @@ pub fn postmortem(core: &mut CoreBlock) {
         }
     }
     records::put(&Record::Postmortem {
-        vcpu: VCPU,
+        vcpu: core.vcpu.index as u16,
         rip: save.rip,
         rsp: save.rsp,
         rflags: save.rflags,

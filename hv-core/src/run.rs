@@ -4,11 +4,13 @@
 #![expect(unsafe_code, reason = "entered from the world switch")]
 
 use crate::core_block::{CoreBlock, Left};
-use crate::{apic, clock, svm};
+use crate::{apic, clock, cores, guest, scenario, svm};
 use trapline_abi::exit::ExitKey;
 use trapline_defs::exit_code::ExitCode;
 use trapline_policy::events;
-use trapline_policy::handle::{self, Handled, Next};
+use trapline_policy::handle::{self, Handled, Next, Stop};
+use trapline_policy::mailbox::State;
+use trapline_policy::msr::map_changed;
 use trapline_policy::time::Ns;
 
 /// What the world switch does after an exit.
@@ -28,6 +30,7 @@ pub enum Turn {
 /// # Safety
 /// Only the world switch calls this, with GIF clear and the rest of the guest's state saved.
 pub unsafe extern "C" fn on_exit(core: &mut CoreBlock, exited_at: u64) -> Turn {
+    core.mailbox.left();
     core.account.close(core.world.entered_at);
     let CoreBlock { world, vcpu, .. } = core;
     let vmcb = world.vmcb();
@@ -76,6 +79,11 @@ fn account(core: &mut CoreBlock, handled: Handled, rip: u64, exited_at: u64) -> 
     if handled.next != Next::Enter || core.vcpu.rearm || core.exits_left == 0 {
         return after(core, handled, exited_at);
     }
+    // From here on others kick this core; what they left before is looked at now.
+    core.mailbox.enter();
+    if core.mailbox.is_full() {
+        return after(core, handled, exited_at);
+    }
     if core.account.reopen(handled.key, exited_at) {
         return Turn::Enter;
     }
@@ -94,6 +102,7 @@ fn search(core: &mut CoreBlock, key: ExitKey) -> Turn {
 #[inline(never)]
 fn after(core: &mut CoreBlock, handled: Handled, exited_at: u64) -> Turn {
     let Handled { key, next } = handled;
+    core.mailbox.set_state(State::Host);
     core.exited_at = exited_at;
     if next == Next::Call {
         core.account.open_outside(key, exited_at);
@@ -107,6 +116,9 @@ fn after(core: &mut CoreBlock, handled: Handled, exited_at: u64) -> Turn {
         Next::Enter | Next::Registers => {}
         Next::Interrupt => {
             svm::gif::take_pending();
+            if scenario::is_over() {
+                return leave(core, Left::Elsewhere);
+            }
             let now = clock::now();
             if now >= core.ends_at {
                 return leave(core, Left::TimeBudget);
@@ -124,8 +136,82 @@ fn after(core: &mut CoreBlock, handled: Handled, exited_at: u64) -> Turn {
         Next::Call => return leave(core, Left::Call),
         Next::Stop(stop) => return leave(core, Left::Stop(stop)),
     }
-    arm(core);
-    Turn::Enter
+    if let Some(left) = collect(core) {
+        return leave(core, left);
+    }
+    match enter(core) {
+        None => Turn::Enter,
+        Some(left) => leave(core, left),
+    }
+}
+
+/// Gets ready for the guest; what arrives meanwhile is settled, too. Why the guest cannot be entered,
+/// if it cannot.
+pub fn enter(core: &mut CoreBlock) -> Option<Left> {
+    loop {
+        arm(core);
+        kick_others(core);
+        core.mailbox.enter();
+        if !core.mailbox.is_full() {
+            return None;
+        }
+        core.mailbox.set_state(State::Host);
+        let left = collect(core);
+        if left.is_some() {
+            return left;
+        }
+    }
+}
+
+/// Takes over what other vCPUs left, and evaluates it.
+fn collect(core: &mut CoreBlock) -> Option<Left> {
+    let left = take_over(core);
+    let CoreBlock { world, vcpu, vm, memory, .. } = core;
+    if left.is_none() && vcpu.lapic.event_request {
+        events::evaluate(vm, vcpu, world.vmcb(), memory);
+    }
+    left
+}
+
+/// Takes over what other vCPUs left, and evaluates nothing.
+fn take_over(core: &mut CoreBlock) -> Option<Left> {
+    if scenario::is_over() {
+        return Some(Left::Elsewhere);
+    }
+    if !core.mailbox.is_full() {
+        return None;
+    }
+    let CoreBlock { world, vcpu, vm, tables, .. } = core;
+    let letters = vm.collect(vcpu);
+    if letters.init {
+        if vcpu.index == 0 {
+            return Some(Left::Stop(Stop::Init));
+        }
+        // All of it is new but guest time; the flush that a new VMCB asks for is what changing to real
+        // mode needs.
+        let tsc_offset = world.vmcb().control.tsc_offset;
+        guest::reset_vmcb(world.vmcb(), tables, 0);
+        world.vmcb().control.tsc_offset = tsc_offset;
+        vcpu.init();
+        map_changed(vm, vcpu);
+    }
+    if let Some(vector) = letters.sipi
+        && vcpu.waits_for_sipi
+    {
+        vcpu.waits_for_sipi = false;
+        vcpu.starts += 1;
+        guest::start_at(world.vmcb(), vector);
+        vcpu.lapic.event_request = true;
+    }
+    vcpu.waits_for_sipi.then_some(Left::Block)
+}
+
+/// Kicks the cores whose vCPUs were left something.
+pub fn kick_others(core: &mut CoreBlock) {
+    let kicks = core::mem::take(&mut core.vcpu.kicks);
+    if kicks != 0 {
+        cores::kick(&core.apic, kicks);
+    }
 }
 
 fn leave(core: &mut CoreBlock, left: Left) -> Turn {
@@ -148,7 +234,9 @@ fn let_time_pass(core: &mut CoreBlock, now: u64) {
 pub fn arm(core: &mut CoreBlock) {
     core.vcpu.rearm = false;
     core.vcpu.armed = core.vcpu.lapic.next_deadline();
-    let deadline = core.vcpu.lapic.next_deadline().min(core.vm.next_deadline());
+    // The bootstrap vCPU's core keeps the devices' time.
+    let devices = if core.vcpu.index == 0 { core.vm.next_deadline() } else { Ns::NEVER };
+    let deadline = core.vcpu.lapic.next_deadline().min(devices);
     let mut wanted = core.ends_at;
     if deadline != Ns::NEVER {
         let ticks = core.vm.clock.ticks(deadline.0);
@@ -166,25 +254,38 @@ pub fn arm(core: &mut CoreBlock) {
 /// Returns why the scenario ends instead, if it does.
 pub fn block(core: &mut CoreBlock) -> Option<Left> {
     loop {
+        core.mailbox.set_state(State::Host);
         let now = clock::now();
         if now >= core.ends_at {
             return Some(Left::TimeBudget);
         }
         let_time_pass_halted(core, now);
-        let CoreBlock { world, vcpu, vm, .. } = core;
-        if handle::wakes(vm, vcpu, world.vmcb()) {
+        let before = core.vcpu.starts;
+        match take_over(core) {
+            None | Some(Left::Block) => {}
+            left => return left,
+        }
+        let CoreBlock { world, vcpu, vm, memory, .. } = core;
+        if vcpu.starts != before || !vcpu.waits_for_sipi && handle::wakes(vm, vcpu, world.vmcb()) {
             // What woke it is injected right away, without a window (rule HLT-2).
-            let CoreBlock { world, vcpu, vm, memory, .. } = core;
             vcpu.lapic.event_request = true;
             events::evaluate(vm, vcpu, world.vmcb(), memory);
-            arm(core);
-            return None;
+            match enter(core) {
+                None => return None,
+                Some(Left::Block) => continue,
+                left => return left,
+            }
         }
         let deadline = core.vcpu.lapic.next_deadline().min(core.vm.next_deadline());
-        if deadline == Ns::NEVER {
+        if core.vm.vcpus == 1 && deadline == Ns::NEVER {
             return Some(Left::Stuck);
         }
         arm(core);
+        kick_others(core);
+        core.mailbox.set_state(State::Asleep);
+        if core.mailbox.is_full() || scenario::is_over() {
+            continue;
+        }
         // IF is clear here, so nothing is taken before the sleep begins.
         svm::gif::open();
         apic::wait();

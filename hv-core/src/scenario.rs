@@ -1,46 +1,46 @@
 //! One scenario: loading, running, reporting.
 
+// UNSAFETY: the shared part is a static that is filled anew for every scenario.
+#![expect(unsafe_code, reason = "places the VM's shared part while no other core runs")]
+
 use crate::apic::HostApic;
+use crate::arch::page::Slot;
 use crate::clock::{self, Clock};
 use crate::core_block::{CoreBlock, Left};
 use crate::guest_memory::GuestRam;
-use crate::svm::tables::VmTables;
+use crate::outbox::Outbox;
+use crate::svm::tables::VM_TABLES;
 use crate::svm::world::{self, FxArea, World};
-use crate::{calls, guest, phase, records, report, run, svm};
+use crate::{calls, cores, guest, phase, records, report, run};
+use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use hv_core::account::Account;
 use hv_core::last_exits::LastExits;
 use hv_core::payload::Payload as Elf;
 use trapline_abi::boot::GUEST_MEMORY;
-use trapline_abi::plan::{Payload, Policy, Scenario};
-use trapline_abi::record::{Outcome, Record};
-use trapline_defs::cpuid::SvmFeatures;
+use trapline_abi::plan::{Machine, Payload, Policy, Scenario};
+use trapline_abi::record::{Level, Outcome, Record};
 use trapline_policy::cpuid::Host;
 use trapline_policy::handle::Stop;
+use trapline_policy::mailbox::State;
 use trapline_policy::vcpu::Vcpu;
-use trapline_policy::vm::{GuestClock, Vm};
+use trapline_policy::vm::{GuestClock, Shared, Vm};
 use trapline_silicon::Silicon;
 
 /// What scenarios run on, one after the other.
 pub struct Bench {
     /// What guests may know of the processor.
     pub host: Host,
-    /// The processor's SVM features.
-    pub features: SvmFeatures,
     /// The processor is QEMU's TCG.
     pub is_tcg: bool,
-    /// Frequencies.
-    pub clock: Clock,
-    /// The host's timer.
-    pub apic: HostApic,
-    /// The boot core's world.
-    pub world: World,
-    /// The VM's tables.
-    pub tables: &'static mut VmTables,
-    /// Guest RAM.
-    pub memory: GuestRam,
-    /// The vCPU's accounts.
-    pub account: &'static mut Account,
+    /// Cores that are up.
+    pub cores: u32,
 }
+
+/// The VM's shared part; a new one for every scenario, placed while all other cores are parked.
+static SHARED: Slot<Shared> = Slot::empty();
+
+/// Somebody ended the scenario.
+static ENDED: AtomicBool = AtomicBool::new(false);
 
 /// How it ended, and what there is to say about it.
 pub struct End {
@@ -60,32 +60,84 @@ impl End {
     }
 }
 
-/// Runs one scenario; the bench comes back as it was.
-pub fn run(bench: Bench, index: u32, scenario: &Scenario<'_>, payload: &Payload<'_>) -> Bench {
+/// Runs one scenario.
+pub fn run(bench: &Bench, index: u32, scenario: &Scenario<'_>, payload: &Payload<'_>) {
     records::put(&Record::ScenarioBegin { index, name: scenario.name });
     records::flush();
-    let elf = match check(scenario, payload) {
+    let elf = match check(bench, scenario, payload) {
         Ok(elf) => elf,
-        Err(end) => {
-            finish(index, &end, 0);
-            return bench;
-        }
+        Err(end) => return finish(index, &end, 0),
     };
-    let mut core = prepare(bench, scenario, &elf);
+    let vcpus = usize::from(scenario.vcpus);
+    prepare(bench, scenario, &elf);
+    let core = cores::block(0);
     phase::sync_closed(&core.apic, &core.clock);
     let start = clock::now();
-    core.set_time_zero(start);
-    core.ends_at = start.saturating_add(scenario.budget_ticks);
-    run::arm(&mut core);
-    let end = turn(&mut core);
-    let ticks = core.exited_at.wrapping_add(core.vm.clock.offset);
+    for number in 0..vcpus {
+        let core = cores::block(number);
+        core.set_time_zero(start);
+        core.ends_at = start.saturating_add(scenario.budget_ticks);
+    }
+    let core = cores::block(0);
+    for number in 1..vcpus {
+        cores::release(&core.apic, number);
+        // Asleep where its vCPU waits for a SIPI: from there on it takes no time.
+        while core.vm.mailbox(number as u32).state() != State::Asleep && !is_over() {
+            core::hint::spin_loop();
+        }
+    }
+    run_core(core);
+    cores::wait_parked();
+    let ended = (0..vcpus).find(|&number| cores::block(number).end.is_some());
+    report_all(index, vcpus, ended.unwrap_or(0));
+}
+
+/// Runs a core's vCPU until the scenario ends. The core's GIF is clear before and after.
+pub fn run_core(core: &mut CoreBlock) {
+    run::arm(core);
+    let end = turn(core);
     core.apic.arm(0);
-    report::traps(&mut core);
+    if !ENDED.swap(true, SeqCst) {
+        core.end = end;
+        let others = ((1u32 << core.vm.vcpus) - 1) & !(1 << core.vcpu.index);
+        cores::kick(&core.apic, others);
+    }
+}
+
+/// Whether the scenario is over.
+pub fn is_over() -> bool {
+    ENDED.load(SeqCst)
+}
+
+fn report_all(index: u32, vcpus: usize, ended: usize) {
+    for number in 0..vcpus {
+        let core = cores::block(number);
+        report::close(core);
+        if !core.outbox.deliver() {
+            records::log(
+                Level::Error,
+                format_args!("vCPU {number} said more than there is room for"),
+            );
+        }
+    }
+    for number in 0..vcpus {
+        report::traps(cores::block(number));
+    }
+    let core = cores::block(ended);
+    let ticks = core.exited_at.wrapping_add(core.vm.clock.offset);
+    let Some(end) = core.end.take() else {
+        return finish(
+            index,
+            &End::new(Outcome::Unhandled, format_args!("nobody ended it")),
+            ticks,
+        );
+    };
     if end.outcome != Outcome::Done {
-        report::postmortem(&mut core);
+        for number in 0..vcpus {
+            report::postmortem(cores::block(number));
+        }
     }
     finish(index, &end, ticks);
-    core.into_bench()
 }
 
 /// Refuses what cannot be run, by name.
@@ -93,72 +145,128 @@ pub fn run(bench: Bench, index: u32, scenario: &Scenario<'_>, payload: &Payload<
     clippy::result_large_err,
     reason = "there is no allocator to box it with, and one a scenario"
 )]
-fn check<'a>(scenario: &Scenario<'_>, payload: &Payload<'a>) -> Result<Elf<'a>, End> {
+fn check<'a>(
+    bench: &Bench,
+    scenario: &Scenario<'_>,
+    payload: &Payload<'a>,
+) -> Result<Elf<'a>, End> {
     let refuse = |why: core::fmt::Arguments<'_>| End::new(Outcome::Refused, why);
     let Policy::Kvm612 = scenario.policy;
     if Silicon::profile(scenario.silicon).is_err() {
         let (name, known) = (scenario.silicon, trapline_silicon::PROFILES);
         return Err(refuse(format_args!("no silicon profile {name}; there is {known:?}")));
     }
-    if scenario.vcpus != 1 {
-        return Err(refuse(format_args!("{} vCPUs: this version runs one", scenario.vcpus)));
+    let (wanted, cores) = (u32::from(scenario.vcpus), bench.cores);
+    if wanted == 0 || wanted > cores {
+        return Err(refuse(format_args!("{wanted} vCPUs, but there are {cores} cores")));
     }
     Elf::read(payload.elf).map_err(|why| refuse(format_args!("{}: {}", payload.name, why.text())))
 }
 
-/// A core with a guest that was never entered.
-fn prepare(bench: Bench, scenario: &Scenario<'_>, elf: &Elf<'_>) -> CoreBlock {
-    let Bench { host, features, is_tcg, clock, apic, mut world, tables, mut memory, account } =
-        bench;
-    let khz = clock.tsc_khz;
-    let clock_zero = GuestClock { offset: 0, khz };
-    let mut vm = Vm::new(scenario.machine, scenario.seed, GUEST_MEMORY, clock_zero);
-    vm.soft_injection = is_tcg;
-    let vcpu = Vcpu::new(&scenario.machine, &host, khz, 0, 1);
-    guest::load(&mut memory, elf, scenario, khz);
-    tables.map_all();
-    world.fx = FxArea::RESET;
-    guest::reset_vmcb(world.vmcb(), tables, elf.entry);
-    account.reset();
-    let mut core = CoreBlock {
+/// Guest memory, the shared part, and a block for each vCPU, none of which was ever entered.
+fn prepare(bench: &Bench, scenario: &Scenario<'_>, elf: &Elf<'_>) {
+    let khz = cores::block(0).clock.tsc_khz;
+    let clock = GuestClock { offset: 0, khz };
+    // SAFETY: all other cores are parked, and the references in the blocks are replaced below.
+    let shared =
+        unsafe { SHARED.place(Shared::new(&scenario.machine, scenario.seed, GUEST_MEMORY)) };
+    let vcpus = u32::from(scenario.vcpus);
+    let mut vm = Vm::new(shared, scenario.machine, scenario.seed, GUEST_MEMORY, clock, vcpus);
+    vm.soft_injection = bench.is_tcg;
+    ENDED.store(false, SeqCst);
+    VM_TABLES.map_all();
+    for index in 0..vcpus {
+        let core = cores::block(index as usize);
+        core.vcpu = Vcpu::new(&scenario.machine, &bench.host, khz, index, vcpus);
+        core.vm = vm;
+        core.mailbox = vm.mailbox(index);
+        core.mailbox.publish(core.vcpu.lapic.identity());
+        core.world.fx = FxArea::RESET;
+        guest::reset_vmcb(core.world.vmcb(), core.tables, elf.entry);
+        core.account.reset();
+        core.last_exits = LastExits::new();
+        core.exits_left = scenario.budget_exits.max(1);
+        core.armed_for = 0;
+        core.left = Left::Not;
+        core.window = calls::OpenWindow::NONE;
+        core.end = None;
+    }
+    let core = cores::block(0);
+    guest::load(&mut core.memory, elf, scenario, khz);
+    core.vcpu.gprs.rdi = trapline_abi::boot::BOOT_PAGE;
+}
+
+/// Makes a shared part for blocks without a vCPU; before any core is opened.
+pub fn open() {
+    let machine = Machine { x2apic: false, tsc_deadline: false, kvm: false, hyperv: false };
+    // SAFETY: the first one.
+    unsafe { SHARED.place(Shared::new(&machine, None, GUEST_MEMORY)) };
+}
+
+/// The block of a core that has no vCPU yet.
+pub fn idle_block(
+    world: World,
+    apic: HostApic,
+    clock: Clock,
+    account: &'static mut Account,
+    outbox: &'static mut Outbox,
+) -> CoreBlock {
+    let machine = Machine { x2apic: false, tsc_deadline: false, kvm: false, hyperv: false };
+    let host = Host { vendor: [0; 12], signature: 0, brand: [0; 48], physical_bits: 36 };
+    let guest_clock = GuestClock { offset: 0, khz: clock.tsc_khz };
+    // SAFETY: `open` placed one; it is replaced before any vCPU runs.
+    let shared: &'static Shared = unsafe { SHARED.share() };
+    CoreBlock {
         world,
-        vcpu,
+        vcpu: Vcpu::new(&machine, &host, clock.tsc_khz, 0, 1),
         account,
+        mailbox: shared.mailbox(0),
         last_exits: LastExits::new(),
-        vm,
-        memory,
-        tables,
+        vm: Vm::new(shared, machine, None, GUEST_MEMORY, guest_clock, 0),
+        // SAFETY: `boot` checked the memory map. Handles are one a core, and only the boot core
+        // clears and fills guest memory, while the others are parked.
+        memory: unsafe { GuestRam::new() },
+        tables: &VM_TABLES,
         apic,
         clock,
         exited_at: 0,
-        exits_left: scenario.budget_exits.max(1),
+        exits_left: 0,
         ends_at: 0,
         armed_for: 0,
         left: Left::Not,
-        host,
-        features,
         window: calls::OpenWindow::NONE,
-    };
-    core.vcpu.gprs.rdi = trapline_abi::boot::BOOT_PAGE;
-    core
+        outbox,
+        end: None,
+    }
 }
 
-/// The guest's turns until something ends the scenario.
-fn turn(core: &mut CoreBlock) -> End {
+/// The guest's turns until something ends the scenario: `None` when it was another core.
+fn turn(core: &mut CoreBlock) -> Option<End> {
     loop {
-        world::run(core);
-        let left = match core.left {
+        let left = if core.vcpu.waits_for_sipi {
+            Left::Block
+        } else if let Some(left) = run::enter(core) {
+            left
+        } else {
+            world::run(core);
+            core.left
+        };
+        let left = match left {
             Left::Block => match run::block(core) {
                 None => continue,
                 Some(left) => left,
             },
             Left::Call => match calls::answer(core) {
                 None => continue,
-                Some(end) => return end,
+                end => return end,
             },
             left => left,
         };
-        return ended(core, left);
+        if left == Left::Elsewhere {
+            return None;
+        }
+        core.left = left;
+        return Some(ended(core, left));
     }
 }
 
@@ -210,17 +318,14 @@ impl CoreBlock {
         self.exited_at = start;
     }
 
-    /// Takes `ticks` of host time out of the guest's: it happened while the guest was stopped.
+    /// Takes `ticks` of host time out of the guest's: it happened while the guest was stopped. Not
+    /// where there are other vCPUs, whose time went on.
     pub fn hide_time(&mut self, ticks: u64) {
+        if self.vm.vcpus > 1 {
+            return;
+        }
         self.vm.clock.offset = self.vm.clock.offset.wrapping_sub(ticks);
         self.world.vmcb().control.tsc_offset = self.vm.clock.offset;
         self.ends_at = self.ends_at.saturating_add(ticks);
-    }
-
-    fn into_bench(self) -> Bench {
-        let is_tcg = self.vm.soft_injection;
-        let Self { host, features, clock, apic, world, tables, memory, account, .. } = self;
-        svm::gif::close();
-        Bench { host, features, is_tcg, clock, apic, world, tables, memory, account }
     }
 }

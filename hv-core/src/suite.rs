@@ -1,39 +1,35 @@
 //! What hv-core does with a plan: each scenario in turn, and nothing of one in the next.
 
-// UNSAFETY: claims guest RAM.
-#![expect(unsafe_code, reason = "takes the one handle to guest RAM")]
-
 use crate::apic::HostApic;
-use crate::arch::page::Once;
 use crate::clock::Clock;
-use crate::guest_memory::GuestRam;
 use crate::scenario::{self, Bench};
 use crate::svm::enable::{self, Offer};
-use crate::svm::tables::VM_TABLES;
-use crate::svm::world::{BOOT_CORE_PAGES, claim};
-use crate::{debug_exit, records, svm};
+use crate::{cores, debug_exit, records};
 use core::arch::x86_64::__cpuid;
-use hv_core::account::Account;
 use trapline_abi::debug_exit::{DONE, NO_PLAN, UNUSABLE};
 use trapline_abi::plan::{Clock as ClockKind, Plan};
 use trapline_abi::record::{BootPath, Level, Record};
 use trapline_policy::cpuid::Host;
 
-static ACCOUNT: Once<Account> = Once::new(Account::new());
-
 /// Runs the plan and ends hv-core.
-pub fn run(path: BootPath, blob: &[u8], apic: HostApic) -> ! {
+pub fn run(path: BootPath, blob: &[u8]) -> ! {
     let plan = Plan::read(blob);
     // Without a plan nothing says whether this is icount, where a measurement is out of place.
     let kind = plan.as_ref().map_or(ClockKind::Icount, |plan| plan.head.clock);
-    let clock = Clock::find(kind, &apic);
+    let clock = Clock::find(kind, &HostApic::open());
     let offer = enable::offer();
     let host = host();
-    hello(path, &host, &clock, offer.as_ref().ok(), plan.as_ref().map_or(0, |p| p.head.scenarios));
-    let offer = match offer {
-        Ok(offer) => offer,
-        Err(why) => fail(UNUSABLE, why.text()),
+    let cores = if offer.is_ok() {
+        scenario::open();
+        cores::bring_up(clock)
+    } else {
+        1
     };
+    let scenarios = plan.as_ref().map_or(0, |plan| plan.head.scenarios);
+    hello(path, &host, &clock, offer.as_ref().ok(), cores, scenarios);
+    if let Err(why) = offer {
+        fail(UNUSABLE, why.text());
+    }
     let plan = match plan {
         Ok(plan) => plan,
         Err(why) => {
@@ -41,28 +37,12 @@ pub fn run(path: BootPath, blob: &[u8], apic: HostApic) -> ! {
             fail(NO_PLAN, "there is nothing to run")
         }
     };
-    let (world, save) = claim(BOOT_CORE_PAGES.take());
-    enable::enable(save);
-    svm::gif::close();
-    let tables = VM_TABLES.take();
-    // SAFETY: `boot` checked the memory map; this is the only handle.
-    let memory = unsafe { GuestRam::new() };
-    let mut bench = Bench {
-        host,
-        features: offer.features,
-        is_tcg: is_tcg(),
-        clock,
-        apic,
-        world,
-        tables,
-        memory,
-        account: ACCOUNT.take(),
-    };
+    let bench = Bench { host, is_tcg: is_tcg(), cores };
     let mut run = 0;
     for (index, scenario) in plan.scenarios().enumerate() {
         let payload = plan.payloads().nth(scenario.payload as usize);
         let Some(payload) = payload else { continue };
-        bench = scenario::run(bench, index as u32, &scenario, &payload);
+        scenario::run(&bench, index as u32, &scenario, &payload);
         run += 1;
     }
     records::put(&Record::Goodbye { scenarios: run });
@@ -76,7 +56,14 @@ fn fail(code: u32, why: &str) -> ! {
     debug_exit::end(code)
 }
 
-fn hello(path: BootPath, host: &Host, clock: &Clock, offer: Option<&Offer>, scenarios: u32) {
+fn hello(
+    path: BootPath,
+    host: &Host,
+    clock: &Clock,
+    offer: Option<&Offer>,
+    cores: u32,
+    scenarios: u32,
+) {
     let brand = core::str::from_utf8(&host.brand).unwrap_or("").trim_end_matches('\0').trim();
     records::put(&Record::Hello {
         protocol: trapline_abi::PROTOCOL,
@@ -86,8 +73,7 @@ fn hello(path: BootPath, host: &Host, clock: &Clock, offer: Option<&Offer>, scen
         asids: offer.map_or(0, |o| o.asids),
         svm_features: offer.map_or(0, |o| o.features.bits()),
         tsc_khz: clock.tsc_khz,
-        // The boot core; others stay where firmware left them.
-        cores: 1,
+        cores,
         scenarios,
     });
 }

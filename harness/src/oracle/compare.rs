@@ -81,12 +81,23 @@ pub fn compare<'m>(
         let (mine, later) = rest.split_at(traps.values().sum::<u64>() as usize);
         rest = later;
         differences(&by_code(mine), &traps, &run.name, None, &mut all);
+        let is_alone = run.traps.iter().all(|trap| trap.vcpu == 0);
         match marks(run) {
+            Some(marks) if !is_alone => window_marks(mine, run, marks, &mut all),
             Some(marks) => windows(mine, run, marks, &mut all),
             None => all.push(Difference::NoMarks { scenario: run.name.clone() }),
         }
     }
     all
+}
+
+/// Whether a scenario of several vCPUs, whose exits the log mixes, had as many windows.
+fn window_marks(exits: &[LoggedExit], run: &ScenarioRun, marks: &Marks, all: &mut Vec<Difference>) {
+    let ends = |e: &&LoggedExit| e.code == exit::VMMCALL && Some(e.rip) == marks.end;
+    let (logged, counted) = (exits.iter().filter(ends).count(), run.windows.len());
+    if logged != counted {
+        all.push(Difference::Windows { scenario: run.name.clone(), logged, counted });
+    }
 }
 
 fn windows(exits: &[LoggedExit], run: &ScenarioRun, marks: &Marks, all: &mut Vec<Difference>) {

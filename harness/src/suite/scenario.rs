@@ -7,7 +7,7 @@ use super::matrix::Bindings;
 use super::settings::{Settings, settle};
 use super::words::{POLICIES, SEEDS};
 use crate::payload::{Catalogue, Kind, Payload};
-use trapline_abi::plan::{Machine, Policy, Seed};
+use trapline_abi::plan::{MAX_VCPUS, Machine, Policy, Seed};
 
 /// After how much a scenario is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,8 +93,8 @@ pub(super) fn read(
     let vcpus = fields.or("vcpus", 1, |e| {
         u16::try_from(e.number()?)
             .ok()
-            .filter(|&n| n > 0)
-            .ok_or_else(|| e.error(format!("the number of vCPUs is from 1 to {}", u16::MAX)))
+            .filter(|n| (1..=MAX_VCPUS).contains(n))
+            .ok_or_else(|| e.error(format!("the number of vCPUs is from 1 to {MAX_VCPUS}")))
     })?;
     Ok(Scenario {
         suite: suite.into(),

@@ -154,7 +154,7 @@ fn mistakes_are_reported_with_line_column_and_a_hint() {
             "x.toml:14:10: unknown policy `kvm-6.11` (did you mean `kvm-6.12`?)",
         ),
         ("hlt-evaluates", "hlt", "x.toml:15:8: unknown seed `hlt`"),
-        ("vcpus = 2", "vcpus = 0", "x.toml:16:9: the number of vCPUs is from 1 to 65535"),
+        ("vcpus = 2", "vcpus = 0", "x.toml:16:9: the number of vCPUs is from 1 to 16"),
         (
             "ticks = 7",
             "tick = 7",

@@ -13,6 +13,7 @@ pub(super) const SEEDS: &[(&str, Seed)] = &[
     ("hlt-evaluates", Seed::HltEvaluates),
     ("rtc-keeps-c", Seed::RtcKeepsC),
     ("injection-lost", Seed::InjectionLost),
+    ("kick-lost", Seed::KickLost),
 ];
 
 /// The ends of a scenario.
@@ -67,10 +68,11 @@ mod tests {
                 | Seed::HltKeepsShadow
                 | Seed::HltEvaluates
                 | Seed::RtcKeepsC
-                | Seed::InjectionLost => {}
+                | Seed::InjectionLost
+                | Seed::KickLost => {}
             }
         }
-        assert_eq!(SEEDS.len(), 5);
+        assert_eq!(SEEDS.len(), 6);
         for &(_, outcome) in OUTCOMES {
             match outcome {
                 Outcome::Done

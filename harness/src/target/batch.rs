@@ -15,6 +15,8 @@ const START: Duration = Duration::from_secs(20);
 pub struct Entry {
     /// `suite::name`.
     pub name: String,
+    /// vCPUs.
+    pub vcpus: u16,
     /// Wall time after which it counts as hung.
     pub wall: Duration,
 }
@@ -101,9 +103,11 @@ impl Batch<'_> {
         while report.ran.len() < list.len() {
             let first = report.ran.len();
             let mut steps = Steps { first, begun: 0, over: 0, progress: &mut *progress };
-            let boot = plan(first..list.len())
+            let end = stretch(list, first);
+            let part = &list[..end];
+            let boot = plan(first..end)
                 .map_err(TargetError::Plan)
-                .and_then(|plan| self.boot(&list[first..], &plan, report.boots.len(), &mut steps));
+                .and_then(|plan| self.boot(&part[first..], &plan, report.boots.len(), &mut steps));
             steps.finish();
             let boot = match boot {
                 // Nothing began: the target as a whole does not work, and no scenario is to blame.
@@ -111,7 +115,7 @@ impl Batch<'_> {
                 other => other,
             };
             match boot {
-                Ok(boot) => report.take(list, first, boot),
+                Ok(boot) => report.take(part, first, boot),
                 Err(error) if first == 0 => return Err(error),
                 Err(error) => report.give_up(list, &error.to_string()),
             }
@@ -131,6 +135,7 @@ impl Batch<'_> {
             core: self.core,
             accel: self.accel,
             start: Start::Qboot,
+            cores: list.first().map_or(1, |entry| entry.vcpus),
             oracle: self.oracle,
             dir: self.dir.join(format!("boot-{number}")),
         };
@@ -138,6 +143,13 @@ impl Batch<'_> {
             Limits { start: START, scenarios: list.iter().map(|entry| entry.wall).collect() };
         boot.run(plan, &limits, &mut |decoder| steps.look(decoder))
     }
+}
+
+/// Where the scenarios end that one boot runs: those with as many vCPUs as the first. Under icount the
+/// number of cores decides how long each one's turn is, so that a scenario's timings depend on it.
+fn stretch(list: &[Entry], first: usize) -> usize {
+    let same = list[first..].iter().take_while(|entry| entry.vcpus == list[first].vcpus).count();
+    first + same
 }
 
 /// Tells the progress of one boot: each scenario's beginning once, and its end once.

@@ -23,6 +23,8 @@ pub struct Boot<'a> {
     pub accel: Accel,
     /// How it starts.
     pub start: Start,
+    /// The machine's cores: as many as the largest of the plan's scenarios has vCPUs.
+    pub cores: u16,
     /// Whether QEMU logs its VM exits ([`crate::oracle`]). Guest timings do not change.
     pub oracle: bool,
     /// The boot's folder; made if it does not exist, and kept.
@@ -128,7 +130,7 @@ impl Boot<'_> {
 
     /// The shell command that repeats the boot.
     pub fn reproduction(&self) -> String {
-        let arguments = arguments(self.accel, &self.start, self.oracle).join(" ");
+        let arguments = arguments(self.accel, &self.start, self.oracle, self.cores).join(" ");
         format!("cd {} && {} {arguments}", self.dir.display(), self.qemu.path.display())
     }
 
@@ -140,7 +142,7 @@ impl Boot<'_> {
         })?;
         let mut command = Command::new(&self.qemu.path);
         command
-            .args(arguments(self.accel, &self.start, self.oracle))
+            .args(arguments(self.accel, &self.start, self.oracle, self.cores))
             .current_dir(&self.dir)
             .stdin(Stdio::null())
             .stdout(stdout)

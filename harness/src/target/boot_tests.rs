@@ -13,7 +13,7 @@ fn run(folder: &TempDir, boots: &[(&[u8], &str)], start: Duration) -> BootRun {
 
 fn boot<'a>(qemu: &'a Qemu, core: &'a Path, folder: &TempDir) -> Boot<'a> {
     let dir = folder.path().join("boot-0");
-    Boot { qemu, core, accel: Accel::Tcg, start: Start::Qboot, oracle: false, dir }
+    Boot { qemu, core, accel: Accel::Tcg, start: Start::Qboot, cores: 1, oracle: false, dir }
 }
 
 const LONG: Duration = Duration::from_secs(20);

@@ -70,8 +70,6 @@ const MACHINE: &[&str] = &[
     "q35",
     "-m",
     "256",
-    "-smp",
-    "1",
     "-device",
     "isa-debug-exit,iobase=0xf4,iosize=4",
     "-no-reboot",
@@ -97,9 +95,10 @@ const KVM: &[&str] = &["-accel", "kvm", "-cpu", "host"];
 const ORACLE: &[&str] = &["-d", "in_asm", "-dfilter", "0xffffffffffff0000+1", "-D", file::ORACLE];
 
 /// QEMU's arguments.
-pub(super) fn arguments(accel: Accel, start: &Start, oracle: bool) -> Vec<String> {
+pub(super) fn arguments(accel: Accel, start: &Start, oracle: bool, cores: u16) -> Vec<String> {
     let words = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
     let mut arguments = words(MACHINE);
+    arguments.extend(["-smp".into(), cores.to_string()]);
     arguments.extend(words(match accel {
         Accel::Tcg => TCG,
         Accel::Kvm => KVM,
@@ -127,8 +126,8 @@ mod tests {
 
     #[test]
     fn the_command_line_of_a_kernel_boot_is_constant() {
-        let line = arguments(Accel::Tcg, &Start::Qboot, false).join(" ");
-        assert_eq!(line, arguments(Accel::Tcg, &Start::Qboot, false).join(" "));
+        let line = arguments(Accel::Tcg, &Start::Qboot, false, 1).join(" ");
+        assert_eq!(line, arguments(Accel::Tcg, &Start::Qboot, false, 1).join(" "));
         assert!(
             !line.contains('/') || line.matches('/').count() == 2,
             "only in the plan's name: {line}"
@@ -139,8 +138,9 @@ mod tests {
 
     #[test]
     fn kvm_has_no_icount_and_the_oracle_is_extra() {
-        let line = arguments(Accel::Kvm, &Start::Qboot, true).join(" ");
+        let line = arguments(Accel::Kvm, &Start::Qboot, true, 2).join(" ");
         assert!(!line.contains("icount"));
+        assert!(line.contains("-smp 2 "));
         assert!(line.ends_with("-d in_asm -dfilter 0xffffffffffff0000+1 -D oracle.log"));
     }
 }

@@ -10,7 +10,15 @@ use trapline_abi::plan;
 const LIMIT: Duration = Duration::from_secs(5);
 
 fn boot(qemu: &Qemu, core: &Path, accel: Accel, dir: &Path) -> Result<Hello, TargetError> {
-    let boot = Boot { qemu, core, accel, start: Start::Qboot, oracle: false, dir: dir.to_owned() };
+    let boot = Boot {
+        qemu,
+        core,
+        accel,
+        start: Start::Qboot,
+        cores: 1,
+        oracle: false,
+        dir: dir.to_owned(),
+    };
     let plan = empty_plan(accel.clock())?;
     let limits = Limits { start: LIMIT, scenarios: Vec::new() };
     let run = boot.run(&plan, &limits, &mut |_| {})?;

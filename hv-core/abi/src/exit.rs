@@ -28,35 +28,36 @@ pub enum Detail {
 
 /// Exit code and detail in one word: the key of the exit table.
 ///
-/// Bits 31:0 number, 32 write, 33 number present, 34 direction present, 63:48 exit code (the low
-/// 16 bits, so that VMEXIT_INVALID is FFFFh).
+/// Bits 31:0 number, 32 write, 33 number present, 34 direction present, 35 always set, 63:48 exit
+/// code (the low 16 bits, so that VMEXIT_INVALID is FFFFh). Zero is no exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExitKey(pub u64);
 
 const WRITE: u64 = 1 << 32;
 const NUMBER: u64 = 1 << 33;
 const DIRECTION: u64 = 1 << 34;
+const EXIT: u64 = 1 << 35;
 
 impl ExitKey {
     /// No exit at all: never produced for a real one.
-    pub const EMPTY: Self = Self(u64::MAX);
+    pub const EMPTY: Self = Self(0);
 
     /// The key of an exit without a detail.
     #[inline(always)]
     pub const fn plain(code: u64) -> Self {
-        Self(code << 48)
+        Self(code << 48 | EXIT)
     }
 
     /// The key of an exit with a number: a CPUID leaf, a hypercall number.
     #[inline(always)]
     pub const fn number(code: u64, number: u32) -> Self {
-        Self(code << 48 | NUMBER | number as u64)
+        Self(code << 48 | EXIT | NUMBER | number as u64)
     }
 
     /// The key of an access; `write` is EXITINFO1[0] of an MSR exit, or its equivalent.
     #[inline(always)]
     pub const fn access(code: u64, number: u32, write: bool) -> Self {
-        Self(code << 48 | NUMBER | DIRECTION | (write as u64) << 32 | number as u64)
+        Self(code << 48 | EXIT | NUMBER | DIRECTION | (write as u64) << 32 | number as u64)
     }
 
     /// The exit code, sign-extended again for VMEXIT_INVALID.

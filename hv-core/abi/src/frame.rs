@@ -52,6 +52,17 @@ pub fn encode<'b>(
     Ok(&buffer[..used + 1])
 }
 
+/// Writes a record without frame and number, to keep it; returns its length, `None` if it does not
+/// fit.
+pub fn encode_bare(record: &Record<'_>, buffer: &mut [u8]) -> Option<usize> {
+    postcard::to_slice(record, buffer).ok().map(|bytes| bytes.len())
+}
+
+/// Reads what [`encode_bare`] wrote.
+pub fn decode_bare(bytes: &[u8]) -> Option<Record<'_>> {
+    postcard::from_bytes(bytes).ok()
+}
+
 /// Decodes the bytes between two delimiters, in place; returns sequence number and record.
 ///
 /// # Errors

@@ -17,6 +17,9 @@ pub const PREFIX: usize = 16;
 /// under GRUB.
 pub const FILE_NAME: &str = "opt/trapline/plan";
 
+/// vCPUs that a scenario can have, at most.
+pub const MAX_VCPUS: u16 = 16;
+
 /// The largest plan, in bytes.
 pub const MAX_PLAN: usize = 32 << 20;
 
@@ -73,6 +76,8 @@ pub enum Seed {
     RtcKeepsC,
     /// An interrupted injection is forgotten instead of repeated (rule INJ-1).
     InjectionLost,
+    /// An IPI is left for its target, but the target is not kicked (rule KICK-1).
+    KickLost,
 }
 
 /// The guest's machine.

@@ -107,7 +107,7 @@ pub fn evaluate<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, m
         && !vcpu.events.interrupted.valid()
         && !vcpu.events.exception.valid()
         && vcpu.events.nmis == 0
-        && !vm.pic.output();
+        && !vm.pic_output();
     if nothing_waits && vcpu.lapic.enabled() && !vcpu.pv_eoi.enabled() {
         // What is left of the evaluation: no vector waits behind TPR (rule CR8-1).
         vcpu.lapic.event_request = false;
@@ -241,7 +241,7 @@ enum Source {
 impl Source {
     fn acknowledge(self, vm: &mut Vm, vcpu: &mut Vcpu) -> u8 {
         match self {
-            Self::Pic => vm.pic.acknowledge(),
+            Self::Pic => vm.acknowledge_pic(),
             Self::Apic(vector) => {
                 let auto_eoi = vcpu.synic.is_auto_eoi(vector);
                 vcpu.lapic.acknowledge(vector, auto_eoi);
@@ -253,7 +253,7 @@ impl Source {
 
 #[inline]
 fn injectable(vm: &Vm, vcpu: &Vcpu) -> Option<Source> {
-    if vm.pic.output() && vcpu.lapic.accepts_pic() {
+    if vm.pic_output() && vcpu.lapic.accepts_pic() {
         return Some(Source::Pic);
     }
     vcpu.lapic.deliverable().map(Source::Apic)

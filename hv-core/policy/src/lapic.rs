@@ -37,6 +37,7 @@ use trapline_defs::apic::{self, Icr, Lvt, Svr, base as base_bits};
 use error::Errors;
 use timer::Timer;
 
+pub use destination::Identity;
 pub use error::ErrorReporting;
 pub use lvt::LocalSource;
 pub use message::{Delivery, Message};

@@ -14,6 +14,7 @@ pub mod hyperv;
 pub mod inhibit;
 pub mod ioapic;
 pub mod lapic;
+pub mod mailbox;
 pub mod memory;
 pub mod mmio;
 pub mod msr;

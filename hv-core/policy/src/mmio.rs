@@ -192,7 +192,7 @@ fn extend(value: u32, size: u8, sign: bool) -> u64 {
 fn read(vm: &mut Vm, vcpu: &mut Vcpu, device: Device, offset: u16, at: u64) -> u32 {
     match device {
         Device::Apic => vcpu.lapic.read_mmio(offset, vm.clock.at(at)),
-        Device::Ioapic => vm.ioapic.read_mmio(offset, 4),
+        Device::Ioapic => vm.devices().ioapic.read_mmio(offset, 4),
     }
 }
 
@@ -212,10 +212,17 @@ fn write(
             crate::msr::carry_out(vm, vcpu, vmcb, effect)
         }
         Device::Ioapic => {
-            if let Some(message) = vm.ioapic.write_mmio(offset, 4, value) {
-                vm.deliver(vcpu, message);
+            {
+                let ioapic = &mut vm.devices().ioapic;
+                if let Some(message) = ioapic.write_mmio(offset, 4, value) {
+                    vm.deliver(vcpu, ioapic, message);
+                }
             }
-            crate::msr::map_changed(vm, vcpu);
+            // Selecting a register changes no entry.
+            if offset & 0xff == trapline_defs::apic::ioapic::WINDOW {
+                crate::msr::map_changed(vm, vcpu);
+                vm.announce_entries(vcpu);
+            }
             Next::Enter
         }
     }

@@ -8,7 +8,7 @@ use crate::lapic::{Delivery, Effect, Mode};
 use crate::memory::GuestMemory;
 use crate::time::Ns;
 use crate::vcpu::Vcpu;
-use crate::vm::Vm;
+use crate::vm::{Devices, Vm};
 use trapline_abi::exit::{self, ExitKey};
 use trapline_defs::msr::{
     APIC_BASE, EFER, FS_BASE, GS_BASE, HYPERV_FIRST, HYPERV_LAST, KVM_PV_EOI, MISC_ENABLE, PAT,
@@ -76,10 +76,10 @@ pub fn access<M: GuestMemory>(
 #[inline]
 pub fn carry_out(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, effect: Effect) -> Next {
     match effect {
-        Effect::Ipi(icr) => match vcpu.lapic.receive_own(icr) {
-            Delivery::Interrupt { .. } | Delivery::None => return Next::Enter,
+        Effect::Ipi(icr) => match vm.send_ipi(vcpu, icr) {
             Delivery::Init => return Next::Stop(Stop::Init),
-            delivery => Vm::receive(vcpu, delivery),
+            Delivery::Nmi => vcpu.nmi(),
+            _ => return Next::Enter,
         },
         Effect::Eoi(eoi) => {
             if eoi.ioapic {
@@ -90,7 +90,7 @@ pub fn carry_out(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, effect: Effect) 
         Effect::None => {
             // TPR, LVTs and the timer are among those.
             vmcb.control.v_intr.set_v_tpr(vcpu.lapic.tpr() >> 4);
-            vcpu.rearm = vcpu.lapic.next_deadline() != vcpu.armed;
+            vcpu.rearm |= vcpu.lapic.next_deadline() != vcpu.armed;
             if vcpu.lapic.map_changed {
                 map_changed(vm, vcpu);
             }
@@ -101,9 +101,10 @@ pub fn carry_out(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, effect: Effect) 
 
 /// Destinations or redirection entries changed: what was derived from them is derived anew.
 #[cold]
-pub fn map_changed(vm: &mut Vm, vcpu: &mut Vcpu) {
+pub fn map_changed(vm: &Vm, vcpu: &mut Vcpu) {
     vcpu.lapic.map_changed = false;
-    let handled = vm.ioapic.handled_by(&vcpu.lapic);
+    vm.mailbox(vcpu.index).publish(vcpu.lapic.identity());
+    let handled = vm.devices().ioapic.handled_by(&vcpu.lapic);
     vcpu.lapic.set_ioapic_handled(handled);
     let mode = vcpu.lapic.mode();
     vcpu.cpuid.set_apic_enabled(mode != Mode::Disabled);
@@ -123,7 +124,7 @@ fn read(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &Vmcb, msr: u32, now: Ns) -> Result<
         // VMRUN needs SVME in every guest's EFER; the guest never had it.
         EFER => vmcb.save.efer & !efer::SVME,
         HYPERV_FIRST..=HYPERV_LAST => {
-            return hyperv::read_msr(&vm.partition, &vcpu.synic, msr, now);
+            return hyperv::read_msr(&vm.devices().partition, &vcpu.synic, msr, now);
         }
         KVM_PV_EOI if vm.machine.kvm => vcpu.pv_eoi.read_msr(),
         _ => return Err(Gp),
@@ -171,7 +172,8 @@ fn write_efer(vcpu: &mut Vcpu, vmcb: &mut Vmcb, value: u64) -> Result<(), Gp> {
     const KNOWN: u64 = efer::SCE | efer::LME | efer::LMA | efer::NXE;
     let old = vmcb.save.efer;
     // LME cannot change under paging, and LMA never by a write.
-    if value & !KNOWN != 0 || (value ^ old) & efer::LME != 0 {
+    let paging = vmcb.save.cr0 & 1 << 31 != 0;
+    if value & !KNOWN != 0 || paging && (value ^ old) & efer::LME != 0 {
         return Err(Gp);
     }
     vmcb.save.efer = value & !efer::LMA | old & efer::LMA | efer::SVME;
@@ -187,8 +189,10 @@ fn write_hyperv<M: GuestMemory>(
     msr: u32,
     value: u64,
 ) -> Result<(), Gp> {
-    let effect =
-        hyperv::write_msr(&mut vm.partition, &mut vcpu.synic, &mut vm.inhibits, msr, value)?;
+    let effect = {
+        let Devices { partition, inhibits, .. } = &mut *vm.devices();
+        hyperv::write_msr(partition, &mut vcpu.synic, inhibits, msr, value)?
+    };
     match effect {
         hyperv::Effect::WriteBytes { address, bytes } => {
             for (at, byte) in bytes.into_iter().enumerate() {

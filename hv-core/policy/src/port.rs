@@ -2,6 +2,7 @@
 
 use crate::handle::{Handled, Stop};
 use crate::rtc::{DATA_PORT, INDEX_PORT};
+use crate::time::Ns;
 use crate::vcpu::Vcpu;
 use crate::vm::Vm;
 use bitfield_struct::bitfield;
@@ -58,33 +59,24 @@ pub fn access(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, at: u64) -> Handled
     Handled::enter(key)
 }
 
-fn read(vm: &mut Vm, vcpu: &mut Vcpu, port: u16, now: crate::time::Ns) -> u8 {
+fn read(vm: &mut Vm, vcpu: &mut Vcpu, port: u16, now: Ns) -> u8 {
     match port {
-        INDEX_PORT | DATA_PORT => {
-            // An edge that is due comes before the read that would clear its cause.
-            vm.advance(vcpu, now);
-            let value = vm.rtc.read(port, now);
-            vm.update_rtc_line(vcpu);
-            vcpu.rearm = true;
-            value
+        INDEX_PORT | DATA_PORT => vm.with_devices(vcpu, now, |devices| devices.rtc.read(port, now)),
+        0x20 | 0x21 | 0xa0 | 0xa1 | 0x4d0 | 0x4d1 => {
+            vm.with_devices(vcpu, now, |devices| devices.pic.read(port))
         }
-        0x20 | 0x21 | 0xa0 | 0xa1 | 0x4d0 | 0x4d1 => vm.pic.read(port),
         // Nobody drives the bus.
         _ => 0xff,
     }
 }
 
-fn write(vm: &mut Vm, vcpu: &mut Vcpu, port: u16, value: u8, now: crate::time::Ns) {
+fn write(vm: &mut Vm, vcpu: &mut Vcpu, port: u16, value: u8, now: Ns) {
     match port {
         INDEX_PORT | DATA_PORT => {
-            vm.advance(vcpu, now);
-            vm.rtc.write(port, value, now);
-            vm.update_rtc_line(vcpu);
-            vcpu.rearm = true;
+            vm.with_devices(vcpu, now, |devices| devices.rtc.write(port, value, now));
         }
         0x20 | 0x21 | 0xa0 | 0xa1 | 0x4d0 | 0x4d1 => {
-            vm.pic.write(port, value);
-            vm.take_pic_request(vcpu);
+            vm.with_devices(vcpu, now, |devices| devices.pic.write(port, value));
         }
         _ => {}
     }

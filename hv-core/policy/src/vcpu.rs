@@ -20,6 +20,16 @@ pub struct PlainMsrs {
 /// One vCPU.
 #[derive(Debug)]
 pub struct Vcpu {
+    /// Which of the VM's vCPUs it is: its APIC id and VP index.
+    pub index: u32,
+    /// vCPUs whose cores have to be kicked before it goes on, one bit each.
+    pub kicks: u32,
+    /// It waits for a SIPI after INIT.
+    pub waits_for_sipi: bool,
+    /// How often a SIPI started it.
+    pub starts: u32,
+    /// CPUID leaf 1 EAX, which INIT leaves in RDX.
+    pub signature: u32,
     /// Its registers, which the world switch loads and saves.
     pub gprs: Gprs,
     /// Its local APIC.
@@ -59,6 +69,11 @@ impl Vcpu {
         // The CR8 intercept of a new vCPU holds until the first evaluation (rule CR8-1).
         lapic.event_request = true;
         Self {
+            index,
+            kicks: 0,
+            waits_for_sipi: index != 0,
+            starts: 0,
+            signature: host.signature,
             gprs: Gprs::default(),
             apic_page: lapic.base_address(),
             lapic,
@@ -73,5 +88,34 @@ impl Vcpu {
             decoder: Decoder::new(),
             msrs: PlainMsrs { misc_enable: 1 },
         }
+    }
+
+    /// Remembers to kick a vCPU's core, if that is necessary.
+    #[inline]
+    pub fn kick_if(&mut self, index: u32, necessary: bool) {
+        if necessary {
+            self.kicks |= 1 << index;
+            self.rearm = true;
+        }
+    }
+
+    /// INIT: the registers, the APIC and the events are as after reset; a SIPI goes on from there.
+    /// SynIC and the like stay, as under KVM. Its VMCB is the caller's to reset.
+    pub fn init(&mut self) {
+        self.lapic.reset();
+        self.pv_eoi.reset();
+        self.gprs = Gprs { rdx: u64::from(self.signature), ..Gprs::default() };
+        self.attention = true;
+        let injections = self.events.injections;
+        self.events = Events::default();
+        self.events.injections = injections;
+        self.waits_for_sipi = true;
+        self.rearm = true;
+    }
+
+    /// An NMI arrives.
+    pub fn nmi(&mut self) {
+        self.events.nmi();
+        self.lapic.event_request = true;
     }
 }

@@ -1,25 +1,31 @@
-//! What the vCPUs of a VM share.
+//! What the vCPUs of a VM have in common.
+//!
+//! Facts that never change are copied into each core's [`Vm`], so that the exit path reads its own
+//! memory; devices are behind one lock in [`Shared`], and vCPUs reach each other by mailboxes.
 
 use crate::hyperv::{DecrementRule, Partition};
 use crate::inhibit::{Inhibits, Reason};
 use crate::ioapic::Ioapic;
 use crate::lapic::{Delivery, Eoi, Message};
+use crate::mailbox::{Letters, Mailbox};
 use crate::pic::Pic;
 use crate::rtc::{Date, Rtc};
 use crate::time::Ns;
 use crate::vcpu::Vcpu;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use spin::{Mutex, MutexGuard};
 use trapline_abi::plan::{Machine, Seed};
+use trapline_defs::apic::Icr;
+
+/// vCPUs that a VM can have.
+pub const MAX_VCPUS: usize = 16;
 
 /// The RTC's interrupt line, on PIC and IOAPIC alike.
 const RTC_IRQ: u8 = 8;
 
-/// A VM.
+/// A VM's devices.
 #[derive(Debug)]
-pub struct Vm {
-    /// The machine that its CPUID describes.
-    pub machine: Machine,
-    /// A fault put in on purpose.
-    pub seed: Option<Seed>,
+pub struct Devices {
     /// The 8259 pair.
     pub pic: Pic,
     /// The IOAPIC.
@@ -30,6 +36,26 @@ pub struct Vm {
     pub partition: Partition,
     /// Why AVIC is off.
     pub inhibits: Inhibits,
+}
+
+/// What a VM has once.
+#[derive(Debug)]
+pub struct Shared {
+    devices: Mutex<Devices>,
+    /// The PIC's output, for those who only want to know that.
+    pic_output: AtomicBool,
+    /// The devices' next deadline in nanoseconds of guest time.
+    deadline: AtomicU64,
+    mailboxes: [Mailbox; MAX_VCPUS],
+}
+
+/// A VM, as one core sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Vm<'s> {
+    /// The machine that its CPUID describes.
+    pub machine: Machine,
+    /// A fault put in on purpose.
+    pub seed: Option<Seed>,
     /// Guest RAM in bytes.
     pub memory: u64,
     /// Where guest time stands.
@@ -37,6 +63,9 @@ pub struct Vm {
     /// The processor is QEMU's TCG, which needs interrupts injected as software events
     /// (docs/tcg.md T24).
     pub soft_injection: bool,
+    /// How many vCPUs it has.
+    pub vcpus: u32,
+    shared: &'s Shared,
 }
 
 /// Guest time from the host's TSC.
@@ -70,9 +99,8 @@ impl GuestClock {
     }
 }
 
-impl Vm {
-    /// A VM after power-on.
-    pub fn new(machine: Machine, seed: Option<Seed>, memory: u64, clock: GuestClock) -> Self {
+impl Devices {
+    fn new(machine: &Machine, seed: Option<Seed>, memory: u64) -> Self {
         let mut partition = Partition::new(machine.hyperv, memory);
         if seed == Some(Seed::AutoEoiDecrement) {
             partition.decrement = DecrementRule::IncrementConditionAgain;
@@ -80,73 +108,221 @@ impl Vm {
         let mut rtc = Rtc::new(Date::START);
         rtc.keep_c = seed == Some(Seed::RtcKeepsC);
         Self {
-            machine,
-            seed,
             pic: Pic::new(),
             ioapic: Ioapic::new(),
             rtc,
             partition,
             // The described processor has no AVIC.
             inhibits: Inhibits::new(Reason::Disabled.bit()),
-            memory,
-            clock,
-            soft_injection: false,
         }
+    }
+}
+
+impl Shared {
+    /// A VM's shared part after power-on.
+    pub fn new(machine: &Machine, seed: Option<Seed>, memory: u64) -> Self {
+        Self {
+            devices: Mutex::new(Devices::new(machine, seed, memory)),
+            pic_output: AtomicBool::new(false),
+            deadline: AtomicU64::new(Ns::NEVER.0),
+            mailboxes: [const { Mailbox::new() }; MAX_VCPUS],
+        }
+    }
+
+    /// A vCPU's mailbox.
+    pub fn mailbox(&self, vcpu: u32) -> &Mailbox {
+        &self.mailboxes[vcpu as usize % MAX_VCPUS]
+    }
+}
+
+impl<'s> Vm<'s> {
+    /// A core's view of a VM.
+    pub fn new(
+        shared: &'s Shared,
+        machine: Machine,
+        seed: Option<Seed>,
+        memory: u64,
+        clock: GuestClock,
+        vcpus: u32,
+    ) -> Self {
+        Self { machine, seed, memory, clock, soft_injection: false, vcpus, shared }
+    }
+
+    /// The devices. Held for one access only; no guest instruction runs meanwhile.
+    pub fn devices(&self) -> MutexGuard<'s, Devices> {
+        self.shared.devices.lock()
+    }
+
+    /// A vCPU's mailbox.
+    pub fn mailbox(&self, vcpu: u32) -> &'s Mailbox {
+        self.shared.mailbox(vcpu)
+    }
+
+    /// Whether the PIC wants something.
+    #[inline]
+    pub fn pic_output(&self) -> bool {
+        self.shared.pic_output.load(SeqCst)
     }
 
     /// When [`Vm::advance`] has something to do next.
     #[inline]
     pub fn next_deadline(&self) -> Ns {
-        self.rtc.next_deadline()
+        Ns(self.shared.deadline.load(SeqCst))
+    }
+
+    /// Uses the devices at guest time `now`: what is due happens first, and what changed by the use
+    /// is carried to those whom it concerns.
+    pub fn with_devices<T>(
+        &self,
+        vcpu: &mut Vcpu,
+        now: Ns,
+        use_: impl FnOnce(&mut Devices) -> T,
+    ) -> T {
+        let mut devices = self.devices();
+        devices.rtc.advance(now);
+        self.carry_rtc_line(vcpu, &mut devices);
+        let result = use_(&mut devices);
+        self.carry_rtc_line(vcpu, &mut devices);
+        self.carry_pic_output(vcpu, &mut devices);
+        let deadline = devices.rtc.next_deadline();
+        if self.shared.deadline.swap(deadline.0, SeqCst) != deadline.0 {
+            // The bootstrap vCPU's core keeps the devices' time.
+            if vcpu.index == 0 {
+                vcpu.rearm = true;
+            } else {
+                vcpu.kick_if(0, self.mailbox(0).put_look());
+            }
+        }
+        result
     }
 
     /// Lets the devices' time pass.
-    pub fn advance(&mut self, vcpu: &mut Vcpu, now: Ns) {
-        self.rtc.advance(now);
-        self.update_rtc_line(vcpu);
-    }
-
-    /// Carries the RTC's line to PIC and IOAPIC.
-    pub fn update_rtc_line(&mut self, vcpu: &mut Vcpu) {
-        let level = self.rtc.irq();
-        self.pic.set_line(RTC_IRQ, level);
-        self.take_pic_request(vcpu);
-        if let Some(message) = self.ioapic.set_line(RTC_IRQ, level) {
-            self.deliver(vcpu, message);
+    pub fn advance(&self, vcpu: &mut Vcpu, now: Ns) {
+        if now >= self.next_deadline() {
+            self.with_devices(vcpu, now, |_| ());
         }
     }
 
-    /// The PIC's output rose: the vCPU looks at it if its LINT0 is open.
-    pub fn take_pic_request(&mut self, vcpu: &mut Vcpu) {
-        let asked = core::mem::take(&mut self.pic.event_request);
-        vcpu.lapic.event_request |= asked && vcpu.lapic.accepts_pic();
+    fn carry_rtc_line(&self, vcpu: &mut Vcpu, devices: &mut Devices) {
+        let level = devices.rtc.irq();
+        devices.pic.set_line(RTC_IRQ, level);
+        if let Some(message) = devices.ioapic.set_line(RTC_IRQ, level) {
+            self.deliver(vcpu, &mut devices.ioapic, message);
+        }
+        self.carry_pic_output(vcpu, devices);
     }
 
-    /// Hands an IOAPIC's message to the vCPU, if it is for it.
-    pub fn deliver(&mut self, vcpu: &mut Vcpu, message: Message) {
-        match vcpu.lapic.receive_message(message) {
-            Delivery::None => self.ioapic.refused(),
-            delivery => Self::receive(vcpu, delivery),
+    /// The PIC's output rose: the bootstrap vCPU looks at it if its LINT0 is open, and so does the one
+    /// that made it rise. Nobody else is told: guests route the PIC to the bootstrap vCPU or nowhere.
+    fn carry_pic_output(&self, vcpu: &mut Vcpu, devices: &mut Devices) {
+        self.shared.pic_output.store(devices.pic.output(), SeqCst);
+        if !core::mem::take(&mut devices.pic.event_request) {
+            return;
+        }
+        vcpu.lapic.event_request |= vcpu.lapic.accepts_pic();
+        if vcpu.index != 0 {
+            vcpu.kick_if(0, self.mailbox(0).put_look());
         }
     }
 
-    /// What a vCPU does about a delivery beyond its APIC. INIT, SIPI, SMI and the rest have no
-    /// effect here: KVM drops an SMI without SMM and a SIPI to a running vCPU, and an INIT of the
-    /// only vCPU is answered by the caller.
-    pub fn receive(vcpu: &mut Vcpu, delivery: Delivery) {
-        if delivery == Delivery::Nmi {
-            vcpu.events.nmi();
-            vcpu.lapic.event_request = true;
+    /// The PIC's vector, taken by the vCPU that injects it.
+    pub fn acknowledge_pic(&self) -> u8 {
+        let mut devices = self.devices();
+        let vector = devices.pic.acknowledge();
+        // Whoever injects looks at the output again by itself.
+        devices.pic.event_request = false;
+        self.shared.pic_output.store(devices.pic.output(), SeqCst);
+        vector
+    }
+
+    /// Hands an IOAPIC's message to the vCPUs that it is for.
+    pub fn deliver(&self, vcpu: &mut Vcpu, ioapic: &mut Ioapic, message: Message) {
+        let mut accepted = false;
+        for index in 0..self.vcpus {
+            let delivery = if index == vcpu.index {
+                vcpu.lapic.receive_message(message)
+            } else {
+                let identity = self.mailbox(index).identity();
+                // An APIC that software turned off takes no interrupt, and the IOAPIC is told so.
+                match Delivery::of_message(message) {
+                    _ if !identity.targeted_by(message) => Delivery::None,
+                    Delivery::Interrupt { .. } if !identity.software_enabled() => Delivery::None,
+                    delivery => delivery,
+                }
+            };
+            accepted |= delivery != Delivery::None;
+            self.hand_over(vcpu, index, delivery);
         }
+        if !accepted {
+            ioapic.refused();
+        }
+    }
+
+    /// Sends an IPI. Its own part is done at once; what it has to do itself is returned.
+    #[inline]
+    pub fn send_ipi(&self, vcpu: &mut Vcpu, icr: Icr) -> Delivery {
+        let own = vcpu.lapic.receive_own(icr);
+        if self.vcpus > 1 {
+            self.send_to_peers(vcpu, icr);
+        }
+        own
+    }
+
+    #[inline(never)]
+    fn send_to_peers(&self, vcpu: &mut Vcpu, icr: Icr) {
+        let own = vcpu.index;
+        for index in (0..self.vcpus).filter(|&index| index != own) {
+            if self.mailbox(index).identity().targeted_by_peer(icr) {
+                self.hand_over(vcpu, index, Delivery::of(icr));
+            }
+        }
+    }
+
+    /// What a delivery means beyond an APIC that has already taken it: for the own vCPU an NMI; for
+    /// another one everything, by its mailbox.
+    fn hand_over(&self, vcpu: &mut Vcpu, index: u32, delivery: Delivery) {
+        if index != vcpu.index {
+            let is_lost =
+                self.seed == Some(Seed::KickLost) && matches!(delivery, Delivery::Interrupt { .. });
+            vcpu.kick_if(index, self.mailbox(index).put(delivery) && !is_lost);
+        } else if delivery == Delivery::Nmi {
+            vcpu.nmi();
+        }
+    }
+
+    /// Tells every other vCPU that the IOAPIC's entries changed.
+    pub fn announce_entries(&self, vcpu: &mut Vcpu) {
+        let own = vcpu.index;
+        for index in (0..self.vcpus).filter(|&index| index != own) {
+            vcpu.kick_if(index, self.mailbox(index).put_look());
+        }
+    }
+
+    /// Takes over what others left for the vCPU. An INIT or a SIPI is the caller's to carry out.
+    #[cold]
+    pub fn collect(&self, vcpu: &mut Vcpu) -> Letters {
+        let letters = self.mailbox(vcpu.index).take(|vector, level| {
+            vcpu.lapic.accept(vector, level);
+        });
+        if letters.nmi {
+            vcpu.nmi();
+        }
+        if letters.look {
+            vcpu.rearm = true;
+            crate::msr::map_changed(self, vcpu);
+            vcpu.lapic.event_request |= self.pic_output() && vcpu.lapic.accepts_pic();
+        }
+        letters
     }
 
     /// Passes an EOI on to the IOAPIC.
-    pub fn end_of_interrupt(&mut self, vcpu: &mut Vcpu, eoi: Eoi) {
+    pub fn end_of_interrupt(&self, vcpu: &mut Vcpu, eoi: Eoi) {
         if eoi.ioapic {
-            let mut next = self.ioapic.eoi(eoi.vector);
+            let mut devices = self.devices();
+            let mut next = devices.ioapic.eoi(eoi.vector);
             while let Some(message) = next {
-                self.deliver(vcpu, message);
-                next = self.ioapic.next_resend();
+                self.deliver(vcpu, &mut devices.ioapic, message);
+                next = devices.ioapic.next_resend();
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The host's IDT.
 //!
 //! hv-core runs with GIF or IF clear except in three places (`svm::gif::take_pending`,
-//! `apic::take_pending`, `apic::wait`), and expects one interrupt there: its timer. Others are what
-//! firmware left pending: they are ended and forgotten, and so is an NMI. Exceptions are fatal.
+//! `apic::take_pending`, `apic::wait`), and expects two interrupts there: its timer and a kick. Others
+//! are what firmware left pending: they are ended and forgotten, and so is an NMI. Exceptions are fatal.
 
 // UNSAFETY: interrupt entry points.
 #![expect(unsafe_code, reason = "naked entry points and the IDT")]
@@ -12,10 +12,14 @@ use crate::arch::segments::{IST_DOUBLE_FAULT, IST_INTERRUPT, IST_MACHINE_CHECK, 
 use core::arch::naked_asm;
 use core::sync::atomic::{AtomicU8, AtomicU32};
 use x86_64::VirtAddr;
+use x86_64::instructions::tables::{lidt, sidt};
+use x86_64::structures::DescriptorTablePointer;
 use x86_64::structures::idt::{Entry, HandlerFunc, InterruptDescriptorTable};
 
 /// Vector of the host's APIC timer.
 pub const TIMER: u8 = 0x41;
+/// Vector of kicks from other cores: their only effect is to interrupt.
+pub const KICK: u8 = 0x42;
 /// Vector of spurious interrupts.
 pub const SPURIOUS: u8 = 0xff;
 
@@ -38,7 +42,7 @@ extern "C" fn timer() {
     )
 }
 
-/// An interrupt that nobody asked for: ends it.
+/// A kick, which has done its work by arriving, or an interrupt that nobody asked for: ends it.
 #[unsafe(naked)]
 extern "C" fn unexpected() {
     naked_asm!(
@@ -120,9 +124,25 @@ fn set<F>(entry: &mut Entry<F>, handler: u64, ist: u16) {
     }
 }
 
-/// Fills and loads the IDT; once.
+/// Fills the IDT and loads it on the boot core; once.
 pub fn load() {
     let idt = IDT.take();
+    fill(idt);
+    idt.load();
+}
+
+/// Loads on another core what the boot core filled and loaded.
+pub fn load_again(table: &DescriptorTablePointer) {
+    // SAFETY: the boot core's table is static and complete.
+    unsafe { lidt(table) };
+}
+
+/// What the boot core loaded.
+pub fn loaded() -> DescriptorTablePointer {
+    sidt()
+}
+
+fn fill(idt: &mut InterruptDescriptorTable) {
     let plain = IST_INTERRUPT;
     set(&mut idt.divide_error, fatal_entry!(0), plain);
     set(&mut idt.debug, fatal_entry!(1), plain);
@@ -147,5 +167,4 @@ pub fn load() {
     }
     set(&mut idt[TIMER], timer as *const () as u64, plain);
     set(&mut idt[SPURIOUS], spurious as *const () as u64, plain);
-    idt.load();
 }

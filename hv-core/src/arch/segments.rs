@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "lgdt, ltr and segment loads")]
 
 use crate::arch::page::{Once, physical};
+use crate::cores::MAX_CORES;
 use x86_64::VirtAddr;
 use x86_64::instructions::segmentation::{CS, DS, ES, SS, Segment};
 use x86_64::instructions::tables::load_tss;
@@ -32,15 +33,17 @@ pub struct Segments {
     stacks: [Stack; 4],
 }
 
-static BOOT_CORE: Once<Segments> = Once::new(Segments {
-    gdt: GlobalDescriptorTable::new(),
-    tss: TaskStateSegment::new(),
-    stacks: [const { Stack([0; STACK]) }; 4],
-});
+static CORES: [Once<Segments>; MAX_CORES] = [const {
+    Once::new(Segments {
+        gdt: GlobalDescriptorTable::new(),
+        tss: TaskStateSegment::new(),
+        stacks: [const { Stack([0; STACK]) }; 4],
+    })
+}; MAX_CORES];
 
-/// Loads the boot core's segments.
-pub fn load_boot_core() {
-    load(BOOT_CORE.take());
+/// Loads the segments of core `number`; once each.
+pub fn load_core(number: usize) {
+    load(CORES[number].take());
 }
 
 fn load(segments: &'static mut Segments) {

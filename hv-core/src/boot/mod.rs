@@ -8,7 +8,9 @@ mod memory_map;
 mod multiboot2;
 mod pvh;
 
-use crate::{apic, arch, debug_exit, phase, records, suite};
+use crate::{arch, debug_exit, phase, records, suite};
+use core::sync::atomic::{AtomicU32, Ordering};
+use hv_core::madt;
 use memory_map::{GUEST_AREA, MemoryMap, PLAN_AREA};
 use trapline_abi::debug_exit::{NO_PLAN, UNUSABLE};
 use trapline_abi::plan::MAX_PLAN;
@@ -22,6 +24,8 @@ pub use memory_map::GUEST_AREA as GUEST_MEMORY_ADDRESS;
 struct BootFacts {
     path: BootPath,
     memory: MemoryMap,
+    /// Physical address of ACPI's RSDP; 0 if unknown.
+    rsdp: u64,
     /// Bytes of the plan in the plan area, or why there is none.
     plan: Result<usize, &'static str>,
 }
@@ -30,7 +34,7 @@ struct BootFacts {
 #[unsafe(no_mangle)]
 extern "C" fn hv_main(path: u64, info: u64) -> ! {
     records::open();
-    arch::segments::load_boot_core();
+    arch::segments::load_core(0);
     arch::interrupts::load();
     phase::mask_pics();
     let facts = match path {
@@ -43,7 +47,8 @@ extern "C" fn hv_main(path: u64, info: u64) -> ! {
         records::drain();
         debug_exit::end(UNUSABLE);
     }
-    let apic = apic::HostApic::open();
+    let processors = madt::processors(&LowMemory, facts.rsdp).unwrap_or(1);
+    PROCESSORS.store(processors, Ordering::Relaxed);
     let plan = match facts.plan {
         // SAFETY: the loader's code copied that many bytes there, and nothing writes there again.
         Ok(length) => unsafe { core::slice::from_raw_parts(PLAN_AREA as *const u8, length) },
@@ -53,7 +58,29 @@ extern "C" fn hv_main(path: u64, info: u64) -> ! {
             debug_exit::end(NO_PLAN);
         }
     };
-    suite::run(facts.path, plan, apic)
+    suite::run(facts.path, plan)
+}
+
+static PROCESSORS: AtomicU32 = AtomicU32::new(1);
+
+/// Processors that firmware reports.
+pub fn processors() -> u32 {
+    PROCESSORS.load(Ordering::Relaxed)
+}
+
+/// Memory below 4 GiB, which is identity-mapped: where firmware's tables lie.
+struct LowMemory;
+
+impl madt::Memory for LowMemory {
+    fn bytes(&self, address: u64, length: usize) -> Option<&[u8]> {
+        let end = address.checked_add(length as u64)?;
+        if address == 0 || end > 1 << 32 {
+            return None;
+        }
+        // SAFETY: mapped, and firmware's tables do not change any more. What is not memory reads as
+        // ones and is no table.
+        Some(unsafe { core::slice::from_raw_parts(address as *const u8, length) })
+    }
 }
 
 /// The plan area's bytes, for the loaders to fill.

@@ -23,7 +23,12 @@ pub fn read(address: u64) -> BootFacts {
             .filter(|area| area.typ() == MemoryAreaType::Available)
             .map(|area| area.start_address()..area.end_address()),
     );
-    BootFacts { path: BootPath::Multiboot2, memory, plan: plan(&info) }
+    // The tag holds a copy of the RSDP, wherever the original is.
+    let rsdp = info
+        .rsdp_v2_tag()
+        .map(|tag| core::ptr::from_ref(tag).cast::<u8>() as u64 + 8)
+        .or_else(|| info.rsdp_v1_tag().map(|tag| core::ptr::from_ref(tag).cast::<u8>() as u64 + 8));
+    BootFacts { path: BootPath::Multiboot2, memory, rsdp: rsdp.unwrap_or(0), plan: plan(&info) }
 }
 
 /// Copies the module to the plan area; GRUB may have put it anywhere.

@@ -58,5 +58,5 @@ pub fn read(address: u64) -> BootFacts {
         Some(mut device) => device.read_file(FILE_NAME, plan_area()),
         None => Err("no fw_cfg device; start QEMU with -fw_cfg name=opt/trapline/plan,file=..."),
     };
-    BootFacts { path: BootPath::Pvh, memory, plan }
+    BootFacts { path: BootPath::Pvh, memory, rsdp: info.rsdp, plan }
 }

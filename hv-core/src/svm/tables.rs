@@ -1,7 +1,8 @@
 //! What the processor reads for a guest: its nested page tables and permission maps.
 
-use crate::arch::page::{Once, Page, physical};
+use crate::arch::page::{Page, physical};
 use crate::guest_memory::GuestRam;
+use core::sync::atomic::{AtomicU64, Ordering};
 use trapline_abi::boot::GUEST_MEMORY;
 use trapline_defs::permission_map::{IOPM_PAGES, MSRPM_PAGES};
 use trapline_policy::msr::PASSED_THROUGH;
@@ -12,10 +13,16 @@ const PAGE_TABLES: usize = (GUEST_MEMORY >> 21) as usize;
 const LEAF: u64 = 7;
 
 #[repr(C, align(4096))]
-struct Table([u64; ENTRIES]);
+struct Table([AtomicU64; ENTRIES]);
 
 impl Table {
-    const EMPTY: Self = Self([0; ENTRIES]);
+    const fn empty() -> Self {
+        Self([const { AtomicU64::new(0) }; ENTRIES])
+    }
+
+    fn set(&self, index: usize, entry: u64) {
+        self.0[index].store(entry, Ordering::SeqCst);
+    }
 }
 
 /// One VM's tables. A guest reaches its RAM and nothing else: whatever has no entry exits.
@@ -33,41 +40,41 @@ pub struct VmTables {
 struct MsrMap([u8; MSRPM_PAGES * 4096]);
 
 /// The one VM's tables.
-pub static VM_TABLES: Once<VmTables> = Once::new(VmTables {
-    level_4: Table::EMPTY,
-    level_3: Table::EMPTY,
-    level_2: Table::EMPTY,
-    level_1: [Table::EMPTY; PAGE_TABLES],
+pub static VM_TABLES: VmTables = VmTables {
+    level_4: Table::empty(),
+    level_3: Table::empty(),
+    level_2: Table::empty(),
+    level_1: [const { Table::empty() }; PAGE_TABLES],
     io_map: [const { Page::filled(0xff) }; IOPM_PAGES],
     msr_map: MsrMap::new(),
-});
+};
 
 impl VmTables {
     /// Maps all of guest RAM by 4 KiB pages.
-    pub fn map_all(&mut self) {
-        self.level_4.0[0] = physical(&self.level_3) | LEAF;
-        self.level_3.0[0] = physical(&self.level_2) | LEAF;
-        for (entry, table) in self.level_2.0.iter_mut().zip(&self.level_1) {
-            *entry = physical(table) | LEAF;
+    pub fn map_all(&self) {
+        self.level_4.set(0, physical(&self.level_3) | LEAF);
+        self.level_3.set(0, physical(&self.level_2) | LEAF);
+        for (index, table) in self.level_1.iter().enumerate() {
+            self.level_2.set(index, physical(table) | LEAF);
         }
         for address in (0..GUEST_MEMORY).step_by(4096) {
-            *self.leaf(address) = (GuestRam::ADDRESS + address) | LEAF;
+            self.map(address);
         }
     }
 
     /// Maps the page at a guest-physical address in RAM.
-    pub fn map(&mut self, address: u64) {
-        *self.leaf(address) = (GuestRam::ADDRESS + (address & !0xfff)) | LEAF;
+    pub fn map(&self, address: u64) {
+        self.set_leaf(address, (GuestRam::ADDRESS + (address & !0xfff)) | LEAF);
     }
 
     /// Takes the page's mapping away. The caller flushes the TLB.
-    pub fn unmap(&mut self, address: u64) {
-        *self.leaf(address) = 0;
+    pub fn unmap(&self, address: u64) {
+        self.set_leaf(address, 0);
     }
 
-    fn leaf(&mut self, address: u64) -> &mut u64 {
+    fn set_leaf(&self, address: u64, entry: u64) {
         let table = (address >> 21) as usize % PAGE_TABLES;
-        &mut self.level_1[table].0[(address >> 12) as usize % ENTRIES]
+        self.level_1[table].set((address >> 12) as usize % ENTRIES, entry);
     }
 
     /// Nested CR3.

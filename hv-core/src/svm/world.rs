@@ -16,7 +16,7 @@
 // UNSAFETY: VMRUN and what belongs around it.
 #![expect(unsafe_code, reason = "the world switch")]
 
-use crate::arch::page::{Once, Page, physical};
+use crate::arch::page::{Page, physical};
 use crate::core_block::CoreBlock;
 use crate::run::{Turn, on_exit, on_exit_by_register};
 use core::arch::{asm, naked_asm};
@@ -60,13 +60,18 @@ pub struct CorePages {
     pub save: Page,
 }
 
-/// The boot core's pages.
-pub static BOOT_CORE_PAGES: Once<CorePages> = Once::new(CorePages {
-    // SAFETY: all zeros is a valid VMCB; `FromZeros::new_zeroed` is not const.
-    vmcb: unsafe { core::mem::zeroed() },
-    host: Page::filled(0),
-    save: Page::filled(0),
-});
+impl CorePages {
+    /// All zeros.
+    pub const ZERO: Self = Self {
+        // SAFETY: all zeros is a valid VMCB; `FromZeros::new_zeroed` is not const.
+        vmcb: unsafe { core::mem::zeroed() },
+        host: Page::filled(0),
+        save: Page::filled(0),
+    };
+}
+
+// SAFETY: the VMCB belongs to the world and goes where it goes.
+unsafe impl Send for World {}
 
 impl World {
     /// The world of a core that owns these pages.

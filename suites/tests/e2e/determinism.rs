@@ -27,8 +27,12 @@ fn ten_runs_of_the_default_suite_give_the_same_bytes() {
     let laboratory = Laboratory::new();
     let streams = Mutex::new(vec![Vec::new(); 10]);
     at_once(&[(); 10], |number, ()| {
-        let run = laboratory.run(&format!("run-{number}"), &laboratory.scenarios);
-        streams.lock().unwrap()[number] = bytes(&run);
+        let mut stream = Vec::new();
+        for (group, scenarios) in laboratory.by_cores().iter().enumerate() {
+            let run = laboratory.run(&format!("run-{number}-{group}"), scenarios);
+            stream.extend(bytes(&run));
+        }
+        streams.lock().unwrap()[number] = stream;
     });
     let streams = streams.into_inner().unwrap();
     for (number, stream) in streams.iter().enumerate() {
@@ -42,27 +46,31 @@ fn ten_runs_of_the_default_suite_give_the_same_bytes() {
 #[test]
 fn a_scenario_alone_in_its_boot_gives_what_it_gives_in_the_suite() {
     let laboratory = Laboratory::new();
-    let suite = laboratory.run("suite", &laboratory.scenarios).transcript;
-    at_once(&laboratory.scenarios, |number, scenario| {
-        let alone =
-            laboratory.run(&format!("alone-{number}"), std::slice::from_ref(scenario)).transcript;
-        assert_same("alone", &suite.scenarios[number], &alone.scenarios[0]);
-    });
+    for (group, scenarios) in laboratory.by_cores().iter().enumerate() {
+        let suite = laboratory.run(&format!("suite-{group}"), scenarios).transcript;
+        at_once(scenarios, |number, scenario| {
+            let name = format!("alone-{group}-{number}");
+            let alone = laboratory.run(&name, std::slice::from_ref(scenario)).transcript;
+            assert_same("alone", &suite.scenarios[number], &alone.scenarios[0]);
+        });
+    }
 }
 
 #[test]
 fn the_suite_backwards_gives_the_same_results() {
     let laboratory = Laboratory::new();
-    let backwards: Vec<Scenario> = laboratory.scenarios.iter().rev().cloned().collect();
-    let orders = [laboratory.scenarios.clone(), backwards];
-    let results = Mutex::new([const { Vec::new() }; 2]);
-    at_once(&orders, |number, scenarios| {
-        let run = laboratory.run(&format!("order-{number}"), scenarios);
-        results.lock().unwrap()[number] = run.transcript.scenarios;
-    });
-    let [forwards, backwards] = results.into_inner().unwrap();
-    for (one, other) in forwards.iter().zip(backwards.iter().rev()) {
-        assert_same("backwards", one, other);
+    for (group, scenarios) in laboratory.by_cores().into_iter().enumerate() {
+        let backwards: Vec<Scenario> = scenarios.iter().rev().cloned().collect();
+        let orders = [scenarios, backwards];
+        let results = Mutex::new([const { Vec::new() }; 2]);
+        at_once(&orders, |number, scenarios| {
+            let run = laboratory.run(&format!("order-{group}-{number}"), scenarios);
+            results.lock().unwrap()[number] = run.transcript.scenarios;
+        });
+        let [forwards, backwards] = results.into_inner().unwrap();
+        for (one, other) in forwards.iter().zip(backwards.iter().rev()) {
+            assert_same("backwards", one, other);
+        }
     }
 }
 

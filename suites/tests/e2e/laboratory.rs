@@ -1,5 +1,6 @@
 //! The default suite, the images and QEMU, with a folder for boots.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -45,6 +46,15 @@ impl Laboratory {
         self.scenarios.iter().filter(|scenario| scenario.suite != "rogue").cloned().collect()
     }
 
+    /// The scenarios by their number of vCPUs, which is the number of cores of their boots.
+    pub fn by_cores(&self) -> Vec<Vec<Scenario>> {
+        let mut groups = BTreeMap::<u16, Vec<Scenario>>::new();
+        for scenario in &self.scenarios {
+            groups.entry(scenario.vcpus).or_default().push(scenario.clone());
+        }
+        groups.into_values().collect()
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
@@ -66,7 +76,8 @@ impl Laboratory {
         start: Start,
         oracle: bool,
     ) -> BootRun {
-        let boot = self.boot(name, start, oracle);
+        let cores = scenarios.iter().map(|scenario| scenario.vcpus).max().unwrap_or(1);
+        let boot = Boot { cores, ..self.boot(name, start, oracle) };
         let limits = Limits { start: LIMIT, scenarios: vec![LIMIT; scenarios.len()] };
         let run = boot.run(&self.plan(scenarios), &limits, &mut |_| {}).unwrap();
         let problems = &run.transcript.problems;
@@ -84,6 +95,7 @@ impl Laboratory {
             core: &self.images.core,
             accel: Accel::Tcg,
             start,
+            cores: 1,
             oracle,
             dir: self.path(name),
         }

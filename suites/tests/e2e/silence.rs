@@ -42,7 +42,10 @@ fn a_stopped_target_is_ended_named_and_started_again_for_the_rest() {
     let after = laboratory.scenario("tpr::nibble-xapic").clone();
     let scenarios = [after.clone(), spin, Scenario { name: "after".into(), ..after }];
     let wall = Duration::from_secs(3);
-    let list = scenarios.iter().map(|s| Entry { name: s.full_name(), wall }).collect::<Vec<_>>();
+    let list = scenarios
+        .iter()
+        .map(|s| Entry { name: s.full_name(), vcpus: s.vcpus, wall })
+        .collect::<Vec<_>>();
     let batch = Batch {
         qemu: &laboratory.qemu,
         core: &laboratory.images.core,

@@ -7,7 +7,76 @@ use trapline_defs::apic::{self, DeliveryMode, Icr, Shorthand};
 
 use super::{Lapic, Message, Mode};
 
+/// What decides whether a destination names an APIC. Small enough that other vCPUs can hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    pub(super) mode: Mode,
+    pub(super) software_enabled: bool,
+    pub(super) id: u32,
+    pub(super) id_register: u32,
+    pub(super) ldr: u32,
+    pub(super) dfr: u32,
+}
+
 impl Lapic {
+    /// What other vCPUs need to know of this APIC. It changes only where
+    /// [`Lapic::map_changed`] says so.
+    #[inline]
+    pub fn identity(&self) -> Identity {
+        Identity {
+            mode: self.mode,
+            software_enabled: self.svr.enabled(),
+            id: self.id,
+            id_register: self.id_register,
+            ldr: self.ldr,
+            dfr: self.dfr,
+        }
+    }
+
+    /// See [`Identity::matches`].
+    pub fn matches(&self, destination: u32, logical: bool) -> bool {
+        self.identity().matches(destination, logical)
+    }
+
+    /// See [`Identity::targets_self`].
+    #[inline]
+    pub fn targets_self(&self, icr: Icr) -> bool {
+        // The common case needs no identity.
+        icr.shorthand() == Shorthand::Itself || self.identity().targets_self(icr)
+    }
+
+    /// See [`Identity::targeted_by_peer`].
+    pub fn targeted_by_peer(&self, icr: Icr) -> bool {
+        self.identity().targeted_by_peer(icr)
+    }
+
+    /// See [`Identity::matches_device`].
+    pub fn matches_device(&self, destination: u32, logical: bool) -> bool {
+        self.identity().matches_device(destination, logical)
+    }
+
+    /// See [`Identity::targeted_by`].
+    pub fn targeted_by(&self, message: Message) -> bool {
+        self.identity().targeted_by(message)
+    }
+}
+
+impl Identity {
+    /// SVR bit 8.
+    pub fn software_enabled(&self) -> bool {
+        self.software_enabled
+    }
+
+    /// An APIC that no destination names.
+    pub const NOBODY: Self = Self {
+        mode: Mode::Disabled,
+        software_enabled: false,
+        id: 0,
+        id_register: 0,
+        ldr: 0,
+        dfr: 0,
+    };
+
     /// Whether the destination of an IPI names this APIC.
     pub fn matches(&self, destination: u32, logical: bool) -> bool {
         match self.mode {
@@ -15,7 +84,7 @@ impl Lapic {
             _ if destination == self.broadcast() => true,
             // The map holds logical ids of software-enabled APICs only, so even an NMI to a
             // logical destination misses a disabled one.
-            _ if logical => self.software_enabled() && self.matches_logical(destination),
+            _ if logical => self.software_enabled && self.matches_logical(destination),
             // An id that xAPIC cannot express is matched against the x2APIC id in either mode.
             Mode::X2Apic => destination == self.id,
             Mode::XApic if destination > 0xff => destination == self.id,

@@ -55,6 +55,12 @@ impl Delivery {
         Self::decode(icr.delivery_mode(), icr.vector(), icr.level_triggered(), icr.assert())
     }
 
+    /// What a device's message makes each of its targets do.
+    #[inline]
+    pub const fn of_message(message: Message) -> Self {
+        Self::decode(message.mode, message.vector, message.level, true)
+    }
+
     #[inline]
     pub(super) const fn decode(mode: DeliveryMode, vector: u8, level: bool, assert: bool) -> Self {
         // A level-triggered de-assert is a message of the old APIC bus: nobody listens any more.
@@ -94,7 +100,7 @@ impl Lapic {
         if !self.targeted_by(message) {
             return Delivery::None;
         }
-        self.take(Delivery::decode(message.mode, message.vector, message.level, true))
+        self.take(Delivery::of_message(message))
     }
 
     #[inline]
