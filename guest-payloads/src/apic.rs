@@ -45,6 +45,12 @@ pub fn open_again() {
     write(offset::SVR, 0x100 | SPURIOUS);
 }
 
+/// Whether the payload chose x2APIC mode.
+#[inline(always)]
+pub fn is_x2apic() -> bool {
+    X2APIC.load(Ordering::Relaxed)
+}
+
 /// The APIC id of the vCPU.
 pub fn id() -> u32 {
     let id = read(offset::ID) as u32;

@@ -9,6 +9,7 @@ use core::cell::UnsafeCell;
 use core::mem::transmute;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::SeqCst};
 use trapline_abi::boot::PAGE_TABLES;
+use trapline_defs::apic::offset;
 
 /// vCPUs that the runtime has stacks for.
 pub const MAX_VCPUS: usize = trapline_abi::plan::MAX_VCPUS as usize;
@@ -168,6 +169,21 @@ pub fn send(to: u32, vector: u8) {
 #[inline(always)]
 pub fn send_to_others(vector: u8) {
     apic::command(0, OTHERS | u64::from(vector));
+}
+
+/// Makes the vCPU's logical id one bit, by its number: x2APIC has it so from reset (APM vol. 2 §16.16),
+/// xAPIC's flat model lets software choose.
+pub fn take_logical_id() {
+    if !apic::is_x2apic() {
+        apic::write(offset::LDR, 1 << (24 + number()));
+    }
+}
+
+/// Sends `vector` to the vCPUs of a mask, one bit each, by logical destination: of numbers below 16 in
+/// x2APIC mode, which is one cluster, and below 8 in xAPIC mode.
+#[inline(always)]
+pub fn send_to_mask(mask: u32, vector: u8) {
+    apic::command(mask, 1 << 14 | 1 << 11 | u64::from(vector));
 }
 
 /// Waits `ticks` of the TSC.

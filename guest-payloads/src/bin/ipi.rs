@@ -11,8 +11,9 @@ payload! {
     number gap = 20000, "TSC ticks between the last answer and the next IPI: time to halt.";
     choice send: Send { X2Apic = "x2apic", XApic = "xapic" }
         = "x2apic", "The APIC's mode.";
-    choice to: To { Last = "last", Others = "others" }
-        = "last", "The last vCPU by its APIC id, or all others by shorthand.";
+    choice to: To { Last = "last", Others = "others", Logical = "logical" }
+        = "last", "The last vCPU by its APIC id, all others by shorthand, or all but the first two by \
+            a logical destination.";
     choice wait: Wait { Hlt = "hlt", Spin = "spin", Masked = "masked" }
         = "hlt", "Targets halt; or spin with interrupts on; or off, and let each in by STI.";
     run: run;
@@ -51,7 +52,14 @@ fn run(params: Params) {
     assert!(last > 0, "this payload needs `vcpus = 2` or more");
     apic::open(if params.send == Send::XApic { apic::Mode::XApic } else { apic::Mode::X2Apic });
     interrupt::on(VECTOR, handler);
-    let first = if params.to == To::Last { last } else { 1 };
+    let first = match params.to {
+        To::Last => last,
+        To::Others => 1,
+        To::Logical => 2,
+    };
+    assert!(first <= last, "a logical destination needs `vcpus = 3` or more");
+    // Bits first to last.
+    let mask = (2 << last) - (1 << first);
     N.store(params.n, SeqCst);
     WAIT.store(params.wait as u64, SeqCst);
     FIRST_TARGET.store(u64::from(first), SeqCst);
@@ -66,6 +74,7 @@ fn run(params: Params) {
         match params.to {
             To::Last => smp::send(last, VECTOR),
             To::Others => smp::send_to_others(VECTOR),
+            To::Logical => smp::send_to_mask(mask, VECTOR),
         }
         SENT.store(count, SeqCst);
         wait_until(|| arrived(count));
@@ -77,15 +86,20 @@ fn run(params: Params) {
         let is_target = (first as usize..=last as usize).contains(&number);
         if number < smp::vcpus() as usize {
             let expected = if is_target { params.n } else { 0 };
-            call::check("IPIs that a vCPU got", expected, came.load(SeqCst));
+            let label = if is_target { "IPIs that a target got" } else { "IPIs that others got" };
+            call::check(label, expected, came.load(SeqCst));
         }
     }
 }
 
 fn target(number: u32) {
     if u64::from(number) < FIRST_TARGET.load(SeqCst) {
-        return;
+        // Awake to whatever is not meant for it.
+        loop {
+            cpu::sti_hlt();
+        }
     }
+    smp::take_logical_id();
     let (n, wait) = (N.load(SeqCst), WAIT.load(SeqCst));
     let came = came();
     call::begin("target");
