@@ -30,16 +30,13 @@ pub enum Mode {
 pub fn open(mode: Mode) {
     write_port(0x21, 0xff);
     write_port(0xa1, 0xff);
-    if mode == Mode::X2Apic {
-        write_msr(APIC_BASE, read_msr(APIC_BASE) | ENABLE_X2APIC);
-        X2APIC.store(true, Ordering::Relaxed);
-    }
-    write(offset::SVR, 0x100 | SPURIOUS);
+    X2APIC.store(mode == Mode::X2Apic, Ordering::Relaxed);
+    open_again();
 }
 
 /// Turns the APIC of another vCPU on, in the mode of the first one's.
 pub fn open_again() {
-    if X2APIC.load(Ordering::Relaxed) {
+    if is_x2apic() {
         write_msr(APIC_BASE, read_msr(APIC_BASE) | ENABLE_X2APIC);
     }
     write(offset::SVR, 0x100 | SPURIOUS);
@@ -54,7 +51,7 @@ pub fn is_x2apic() -> bool {
 /// The APIC id of the vCPU.
 pub fn id() -> u32 {
     let id = read(offset::ID) as u32;
-    if X2APIC.load(Ordering::Relaxed) { id } else { id >> 24 }
+    if is_x2apic() { id } else { id >> 24 }
 }
 
 /// Takes one interrupt of its own, on `vector`, whose handler must be in place: a hypervisor that
@@ -69,17 +66,13 @@ pub fn settle(vector: u8) {
 /// Reads a register by its offset in the page.
 #[inline(always)]
 pub fn read(register: u16) -> u64 {
-    if X2APIC.load(Ordering::Relaxed) {
-        read_msr(offset::to_msr(register))
-    } else {
-        read_page(register)
-    }
+    if is_x2apic() { read_msr(offset::to_msr(register)) } else { read_page(register) }
 }
 
 /// Writes a register by its offset in the page.
 #[inline(always)]
 pub fn write(register: u16, value: u64) {
-    if X2APIC.load(Ordering::Relaxed) {
+    if is_x2apic() {
         write_msr(offset::to_msr(register), value);
     } else {
         write_page(register, value as u32);
@@ -114,7 +107,7 @@ pub fn self_ipi(vector: u8) {
 /// Writes the ICR: an APIC id, and the low half.
 #[inline(always)]
 pub fn command(to: u32, low: u64) {
-    if X2APIC.load(Ordering::Relaxed) {
+    if is_x2apic() {
         write_msr(offset::to_msr(offset::ICR), u64::from(to) << 32 | low);
     } else {
         write_page(offset::ICR_HIGH, to << 24);

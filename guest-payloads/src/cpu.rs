@@ -118,6 +118,14 @@ pub fn pause() {
     core::hint::spin_loop();
 }
 
+/// Spins until something has come true.
+#[inline(always)]
+pub fn wait_until(what: impl Fn() -> bool) {
+    while !what() {
+        pause();
+    }
+}
+
 /// RFLAGS.
 #[inline(always)]
 pub fn flags() -> u64 {

@@ -125,9 +125,7 @@ pub fn start(entry: fn(u32)) {
     }
     apic::command(0, OTHERS | INIT);
     apic::command(0, OTHERS | STARTUP | START_PAGE >> 12);
-    while ARRIVED.load(SeqCst) - before < others {
-        cpu::pause();
-    }
+    cpu::wait_until(|| ARRIVED.load(SeqCst) - before >= others);
 }
 
 extern "C" fn main() -> ! {
@@ -189,7 +187,5 @@ pub fn send_to_mask(mask: u32, vector: u8) {
 /// Waits `ticks` of the TSC.
 pub fn rest(ticks: u64) {
     let start = cpu::tsc();
-    while cpu::tsc() - start < ticks {
-        cpu::pause();
-    }
+    cpu::wait_until(|| cpu::tsc() - start >= ticks);
 }

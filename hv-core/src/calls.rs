@@ -122,7 +122,6 @@ pub fn answer(core: &mut CoreBlock) -> Option<End> {
     // Deadlines moved with the clock.
     core.armed_for = 0;
     run::arm(core);
-    run::kick_others(core);
     if call == Call::Begin {
         core.window.started = clock::now();
     } else {

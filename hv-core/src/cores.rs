@@ -24,11 +24,11 @@ use x86_64::structures::DescriptorTablePointer;
 
 /// Cores that hv-core can use.
 pub const MAX_CORES: usize = trapline_abi::plan::MAX_VCPUS as usize;
+// `boot/ap.s` has a stack for each.
+const _: () = assert!(MAX_CORES == 16);
 
 /// The page of low memory where the others start (`boot/ap.s`).
 const AP_PAGE: u64 = 0x8000;
-
-core::arch::global_asm!(include_str!("boot/ap.s"), options(att_syntax, raw));
 
 unsafe extern "C" {
     static ap_start: u8;

@@ -82,6 +82,7 @@ fn account(core: &mut CoreBlock, handled: Handled, rip: u64, exited_at: u64) -> 
     // From here on others kick this core; what they left before is looked at now.
     core.mailbox.enter();
     if core.mailbox.is_full() {
+        core.mailbox.left();
         return after(core, handled, exited_at);
     }
     if core.account.reopen(handled.key, exited_at) {
@@ -102,7 +103,6 @@ fn search(core: &mut CoreBlock, key: ExitKey) -> Turn {
 #[inline(never)]
 fn after(core: &mut CoreBlock, handled: Handled, exited_at: u64) -> Turn {
     let Handled { key, next } = handled;
-    core.mailbox.set_state(State::Host);
     core.exited_at = exited_at;
     if next == Next::Call {
         core.account.open_outside(key, exited_at);
@@ -207,7 +207,7 @@ fn take_over(core: &mut CoreBlock) -> Option<Left> {
 }
 
 /// Kicks the cores whose vCPUs were left something.
-pub fn kick_others(core: &mut CoreBlock) {
+fn kick_others(core: &mut CoreBlock) {
     let kicks = core::mem::take(&mut core.vcpu.kicks);
     if kicks != 0 {
         cores::kick(&core.apic, kicks);
@@ -221,10 +221,8 @@ fn leave(core: &mut CoreBlock, left: Left) -> Turn {
 
 /// Lets guest time pass to host TSC `now`: deadlines fire, and what they bring is evaluated.
 fn let_time_pass(core: &mut CoreBlock, now: u64) {
+    let_time_pass_halted(core, now);
     let CoreBlock { world, vcpu, vm, memory, .. } = core;
-    let time = vm.clock.at(now);
-    vcpu.lapic.advance(time);
-    vm.advance(vcpu, time);
     if vcpu.lapic.event_request {
         events::evaluate(vm, vcpu, world.vmcb(), memory);
     }
@@ -249,7 +247,8 @@ pub fn arm(core: &mut CoreBlock) {
     }
 }
 
-/// Blocks until the vCPU has something to wake for. GIF is clear before and after.
+/// Blocks until the vCPU has something to wake for; [`enter`] has to follow. GIF is clear before and
+/// after.
 ///
 /// Returns why the scenario ends instead, if it does.
 pub fn block(core: &mut CoreBlock) -> Option<Left> {
@@ -270,11 +269,7 @@ pub fn block(core: &mut CoreBlock) -> Option<Left> {
             // What woke it is injected right away, without a window (rule HLT-2).
             vcpu.lapic.event_request = true;
             events::evaluate(vm, vcpu, world.vmcb(), memory);
-            match enter(core) {
-                None => return None,
-                Some(Left::Block) => continue,
-                left => return left,
-            }
+            return None;
         }
         let deadline = core.vcpu.lapic.next_deadline().min(core.vm.next_deadline());
         if core.vm.vcpus == 1 && deadline == Ns::NEVER {

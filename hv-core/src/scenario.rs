@@ -94,7 +94,6 @@ pub fn run(bench: &Bench, index: u32, scenario: &Scenario<'_>, payload: &Payload
 
 /// Runs a core's vCPU until the scenario ends. The core's GIF is clear before and after.
 pub fn run_core(core: &mut CoreBlock) {
-    run::arm(core);
     let end = turn(core);
     core.apic.arm(0);
     if !ENDED.swap(true, SeqCst) {
@@ -196,11 +195,14 @@ fn prepare(bench: &Bench, scenario: &Scenario<'_>, elf: &Elf<'_>) {
     core.vcpu.gprs.rdi = trapline_abi::boot::BOOT_PAGE;
 }
 
+/// What a block has before there was a scenario.
+const NO_MACHINE: Machine =
+    Machine { x2apic: false, tsc_deadline: false, kvm: false, hyperv: false };
+
 /// Makes a shared part for blocks without a vCPU; before any core is opened.
 pub fn open() {
-    let machine = Machine { x2apic: false, tsc_deadline: false, kvm: false, hyperv: false };
     // SAFETY: the first one.
-    unsafe { SHARED.place(Shared::new(&machine, None, GUEST_MEMORY)) };
+    unsafe { SHARED.place(Shared::new(&NO_MACHINE, None, GUEST_MEMORY)) };
 }
 
 /// The block of a core that has no vCPU yet.
@@ -211,18 +213,17 @@ pub fn idle_block(
     account: &'static mut Account,
     outbox: &'static mut Outbox,
 ) -> CoreBlock {
-    let machine = Machine { x2apic: false, tsc_deadline: false, kvm: false, hyperv: false };
     let host = Host { vendor: [0; 12], signature: 0, brand: [0; 48], physical_bits: 36 };
     let guest_clock = GuestClock { offset: 0, khz: clock.tsc_khz };
     // SAFETY: `open` placed one; it is replaced before any vCPU runs.
     let shared: &'static Shared = unsafe { SHARED.share() };
     CoreBlock {
         world,
-        vcpu: Vcpu::new(&machine, &host, clock.tsc_khz, 0, 1),
+        vcpu: Vcpu::new(&NO_MACHINE, &host, clock.tsc_khz, 0, 1),
         account,
         mailbox: shared.mailbox(0),
         last_exits: LastExits::new(),
-        vm: Vm::new(shared, machine, None, GUEST_MEMORY, guest_clock, 0),
+        vm: Vm::new(shared, NO_MACHINE, None, GUEST_MEMORY, guest_clock, 0),
         // SAFETY: `boot` checked the memory map. Handles are one a core, and only the boot core
         // clears and fills guest memory, while the others are parked.
         memory: unsafe { GuestRam::new() },

@@ -48,9 +48,7 @@ fn run(params: Params) {
     let others = u64::from(smp::vcpus() - 1);
     for round in 1..=params.n {
         smp::start(other);
-        while STARTS.load(SeqCst) < round * others {
-            cpu::pause();
-        }
+        cpu::wait_until(|| STARTS.load(SeqCst) >= round * others);
         smp::rest(20_000);
     }
     call::check("starts", params.n * others, STARTS.load(SeqCst));

@@ -67,9 +67,7 @@ fn run(params: Params) {
     smp::start(take_part);
     smp::rest(20_000);
     take_part(0);
-    while FINISHED.load(SeqCst) < vcpus {
-        cpu::pause();
-    }
+    cpu::wait_until(|| FINISHED.load(SeqCst) >= vcpus);
     call::check("tokens that came out of turn", 0, WRONG.load(SeqCst));
     call::check("hops", params.rounds * vcpus, HOPS.load(SeqCst));
 }

@@ -41,12 +41,6 @@ fn handler() {
     apic::eoi();
 }
 
-fn wait_until(what: impl Fn() -> bool) {
-    while !what() {
-        cpu::pause();
-    }
-}
-
 fn run(params: Params) {
     let last = smp::vcpus() - 1;
     assert!(last > 0, "this payload needs `vcpus = 2` or more");
@@ -65,7 +59,7 @@ fn run(params: Params) {
     FIRST_TARGET.store(u64::from(first), SeqCst);
     let targets = u64::from(last - first + 1);
     smp::start(target);
-    wait_until(|| READY.load(SeqCst) == targets);
+    cpu::wait_until(|| READY.load(SeqCst) == targets);
     smp::rest(params.gap);
     let arrived =
         |count| CAME[first as usize..=last as usize].iter().all(|came| came.load(SeqCst) >= count);
@@ -77,11 +71,11 @@ fn run(params: Params) {
             To::Logical => smp::send_to_mask(mask, VECTOR),
         }
         SENT.store(count, SeqCst);
-        wait_until(|| arrived(count));
+        cpu::wait_until(|| arrived(count));
         smp::rest(params.gap);
     }
     call::end();
-    wait_until(|| FINISHED.load(SeqCst) == targets);
+    cpu::wait_until(|| FINISHED.load(SeqCst) == targets);
     for (number, came) in CAME.iter().enumerate() {
         let is_target = (first as usize..=last as usize).contains(&number);
         if number < smp::vcpus() as usize {
@@ -106,11 +100,11 @@ fn target(number: u32) {
     READY.fetch_add(1, SeqCst);
     if wait == Wait::Spin as u64 {
         cpu::sti();
-        wait_until(|| came.load(SeqCst) >= n);
+        cpu::wait_until(|| came.load(SeqCst) >= n);
         cpu::cli();
     } else if wait == Wait::Masked as u64 {
         for count in 1..=n {
-            wait_until(|| SENT.load(SeqCst) >= count);
+            cpu::wait_until(|| SENT.load(SeqCst) >= count);
             while came.load(SeqCst) < count {
                 cpu::sti_nop();
                 cpu::cli();

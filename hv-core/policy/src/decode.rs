@@ -102,6 +102,22 @@ struct Memo {
     decoded: Decoded,
 }
 
+impl Memo {
+    /// Whether it is of that instruction, and nothing has changed since.
+    #[inline(always)]
+    fn is_of<M: GuestMemory>(&self, memory: &M, cr3: u64, rip: u64) -> bool {
+        self.rip == rip
+            && self.cr3 == cr3
+            && self.walk.holds(memory)
+            && memory.read_16(self.walk.physical) == Some(self.bytes)
+    }
+}
+
+/// Where an instruction is kept that had to make room in its first place.
+const fn second_place(rip: u64) -> usize {
+    (rip as usize % KEPT) ^ (KEPT / 2)
+}
+
 /// The decoder, with its memory.
 #[derive(Debug)]
 pub struct Decoder {
@@ -140,11 +156,17 @@ impl Decoder {
     #[inline(always)]
     pub fn decode<M: GuestMemory>(&mut self, memory: &M, cr3: u64, rip: u64) -> Option<Decoded> {
         let memo = &self.memo[rip as usize % KEPT];
-        if memo.rip == rip
-            && memo.cr3 == cr3
-            && memo.walk.holds(memory)
-            && memory.read_16(memo.walk.physical) == Some(memo.bytes)
-        {
+        if memo.is_of(memory, cr3, rip) {
+            return Some(memo.decoded);
+        }
+        self.look_further(memory, cr3, rip)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_further<M: GuestMemory>(&mut self, memory: &M, cr3: u64, rip: u64) -> Option<Decoded> {
+        let memo = &self.memo[second_place(rip)];
+        if memo.is_of(memory, cr3, rip) {
             return Some(memo.decoded);
         }
         self.learn(memory, cr3, rip)
@@ -157,7 +179,10 @@ impl Decoder {
         let decoded = decode(bytes)?;
         if within_page(rip) {
             let walk = Walk::new(memory, cr3, rip)?;
-            self.memo[rip as usize % KEPT] = Memo { rip, cr3, bytes, walk, decoded };
+            let first = rip as usize % KEPT;
+            // Two instructions of one loop may want the same place: neither drives the other out.
+            self.memo[second_place(rip)] = self.memo[first];
+            self.memo[first] = Memo { rip, cr3, bytes, walk, decoded };
         }
         Some(decoded)
     }
@@ -308,6 +333,21 @@ mod tests {
         ram.put(0x4000 + 5 * 8, &0x7003u64.to_le_bytes());
         ram.put(0x3000, &0x4003u64.to_le_bytes());
         assert_eq!(decoder.decode(&ram, CR3, RIP).unwrap().operation, Operation::Exchange);
+    }
+
+    #[test]
+    fn two_instructions_that_want_one_place_are_both_kept() {
+        let ram = Ram::identity(0x10000);
+        let other = RIP + KEPT as u64;
+        ram.put(RIP, &[0x89, 0x07, 0x90]);
+        ram.put(other, &[0x8b, 0x07, 0x90]);
+        let mut decoder = Decoder::new();
+        for _ in 0..3 {
+            assert_eq!(decoder.decode(&ram, CR3, RIP).unwrap().operation, Operation::Store);
+            assert_eq!(decoder.decode(&ram, CR3, other).unwrap().operation, Operation::Load);
+        }
+        let kept = |rip| decoder.memo.iter().filter(|memo| memo.rip == rip).count();
+        assert_eq!((kept(RIP), kept(other)), (1, 1), "each was learned once");
     }
 
     #[test]

@@ -25,20 +25,7 @@ ap_protected:
     movw %ax, %ds
     movw %ax, %ss
     movw %ax, %es
-    # The boot core's page tables and feature bits (entry.s).
-    movl $boot_pml4, %eax
-    movl %eax, %cr3
-    movl %cr4, %eax
-    orl $0x660, %eax
-    movl %eax, %cr4
-    movl $0xc0000080, %ecx
-    rdmsr
-    orl $0x100, %eax
-    wrmsr
-    movl %cr0, %eax
-    andl $0x9ffffffb, %eax
-    orl $0x80000022, %eax
-    movl %eax, %cr0
+    enter_long_mode
     ljmpl $24, $(ap_long - ap_start + AP_PAGE)
 
 .code64

@@ -76,22 +76,7 @@ enter_long_mode:
     incl %ecx
     cmpl $2048, %ecx
     jne 3b
-    movl $boot_pml4, %eax
-    movl %eax, %cr3
-    # PAE, MCE, OSFXSR, OSXMMEXCPT: Rust uses SSE from its first instruction.
-    movl %cr4, %eax
-    orl $0x660, %eax
-    movl %eax, %cr4
-    # EFER.LME
-    movl $0xc0000080, %ecx
-    rdmsr
-    orl $0x100, %eax
-    wrmsr
-    # PG, NE, MP; EM, CD and NW off.
-    movl %cr0, %eax
-    andl $0x9ffffffb, %eax
-    orl $0x80000022, %eax
-    movl %eax, %cr0
+    enter_long_mode
     lgdt boot_gdtr
     ljmp $8, $enter_rust
 

@@ -16,7 +16,12 @@ use trapline_abi::debug_exit::{NO_PLAN, UNUSABLE};
 use trapline_abi::plan::MAX_PLAN;
 use trapline_abi::record::{BootPath, Level};
 
-core::arch::global_asm!(include_str!("entry.s"), options(att_syntax, raw));
+core::arch::global_asm!(
+    include_str!("long_mode.s"),
+    include_str!("entry.s"),
+    include_str!("ap.s"),
+    options(att_syntax, raw)
+);
 
 pub use memory_map::GUEST_AREA as GUEST_MEMORY_ADDRESS;
 
