@@ -21,6 +21,7 @@ pub mod result;
 pub mod revision;
 pub mod rules;
 pub mod run;
+mod silicon;
 pub mod suite;
 pub mod table;
 pub mod target;

@@ -61,6 +61,7 @@ pub fn build(
             machine: scenario.machine,
             silicon: &scenario.silicon,
             policy: scenario.policy,
+            module: scenario.module,
             seed: scenario.seed,
             budget_ticks: scenario.budget.ticks,
             budget_exits: scenario.budget.exits,

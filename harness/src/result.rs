@@ -60,7 +60,8 @@ pub struct ScenarioResult {
     pub params: BTreeMap<String, String>,
     /// What the machine offers: `x2apic`, `tsc-deadline`, `kvm`, `hyperv`.
     pub machine: BTreeMap<String, bool>,
-    /// The silicon profile and whether it is real: `modeled: none`.
+    /// The described silicon, and which features of it were modeled or real: `none`,
+    /// `zen2 (modeled: avic, vgif)`.
     pub silicon: String,
     /// The policy.
     pub policy: String,
@@ -93,7 +94,7 @@ impl ScenarioResult {
             ]
             .map(|(name, value)| (name.to_owned(), value))
             .into(),
-            silicon: format!("modeled: {}", scenario.silicon),
+            silicon: scenario.silicon.clone(),
             policy: policy_word(scenario.policy).into(),
             seed: scenario.seed.map(|seed| seed_word(seed).into()),
             vcpus: scenario.vcpus,

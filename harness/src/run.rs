@@ -5,6 +5,7 @@ use crate::payload::Catalogue;
 use crate::plan;
 use crate::result::{Cpu, Environment, FORMAT, Measured, RunResult, ScenarioResult};
 use crate::revision;
+use crate::silicon;
 use crate::suite::Scenario;
 use crate::target::{Accel, Batch, Entry, Fate, Progress, Qemu, Ran, Report, TargetError};
 use crate::verdict::{Verdict, hold_against_golden, judge};
@@ -57,6 +58,9 @@ impl Run<'_> {
         scenarios: &[Scenario],
         progress: &mut dyn FnMut(u32, Progress),
     ) -> Result<Outcome, TargetError> {
+        if self.accel == Accel::Tcg {
+            scenarios.iter().try_for_each(fits_tcg)?;
+        }
         let list: Vec<Entry> = scenarios.iter().map(entry).collect();
         let clock = self.accel.clock();
         let plan =
@@ -103,6 +107,7 @@ impl Run<'_> {
     ) -> ScenarioResult {
         let judgement = judge(scenario, &ran[0].run, &ran[0].fate);
         let mut result = ScenarioResult::new(scenario, measured(ran[0]), judgement);
+        result.silicon = ran[0].run.silicon.describe(&scenario.silicon);
         if let Some(golden) = self.golden {
             let mut judgement = result.judgement.clone();
             hold_against_golden(&mut judgement, golden, environment, &result);
@@ -182,6 +187,15 @@ fn differs(
         .first()
         .map(|difference| difference.to_string().replace("golden", "run 1").replace("seen", "now"));
     Some(named.unwrap_or_else(other))
+}
+
+/// A scenario that is to be refused is left to hv-core.
+fn fits_tcg(scenario: &Scenario) -> Result<(), TargetError> {
+    if scenario.expect.outcome == trapline_abi::record::Outcome::Refused {
+        return Ok(());
+    }
+    let error = |why| TargetError::Silicon { scenario: scenario.full_name(), why };
+    silicon::fits_tcg(&scenario.silicon).map_err(error)
 }
 
 /// What the target has to know of a scenario besides its plan.

@@ -11,8 +11,11 @@
 //! matrix = { wait = ["hlt", "nop"] } # one scenario for each combination
 //! params = { n = 100 }
 //! machine = { x2apic = true }        # also tsc-deadline, kvm, hyperv
-//! silicon = "none"                   # these four are the defaults
-//! policy = "kvm-6.12"
+//! silicon = "none"                   # these five are the defaults
+//!                                    # or none, zen2, zen3, zen4, zen5, host; also "zen4 vnmi=off",
+//!                                    # "none idle-hlt=modeled", "zen4 avic=real x2avic=real"
+//! policy = "kvm-6.12"                # or kvm-6.18, xen-avic-rfc
+//! module = { avic = true }           # also enable-ipiv (true), force-avic (false)
 //! vcpus = 1
 //! budget = { ticks = 200_000_000, exits = 200_000 }
 //! cite = "corrections.md 3.0 row 1"

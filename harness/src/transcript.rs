@@ -13,7 +13,7 @@ mod text_form;
 
 pub use decoder::Decoder;
 pub use problem::{Fault, Place, Problem};
-pub use scenario::{Check, End, LastExit, Postmortem, Row, ScenarioRun, Trap, Value, Window};
+pub use scenario::{Check, End, LastExit, Postmortem, Row, ScenarioRun, Trap, Used, Value, Window};
 pub use stats::Stats;
 
 use serde::{Deserialize, Serialize};

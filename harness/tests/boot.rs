@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use trapline::target::{Accel, Boot, BootRun, Ending, Limits, Qemu, Start, probe_kvm, probe_tcg};
 use trapline::{iso, oracle};
-use trapline_abi::plan::{Clock, Machine, Payload, Policy, Scenario, prefix, write_values};
+use trapline_abi::plan::{Clock, Machine, Module, Payload, Policy, Scenario, prefix, write_values};
 use trapline_abi::record::{BootPath, Outcome};
 
 /// Two scenarios with a payload that is no ELF file: hv-core must refuse each and go on.
@@ -20,6 +20,7 @@ fn plan() -> Vec<u8> {
         machine,
         silicon: "none",
         policy: Policy::Kvm612,
+        module: Module::DEFAULT,
         seed: None,
         budget_ticks: 1_000_000,
         budget_exits: 1000,

@@ -138,6 +138,12 @@ impl Account {
         self.rows[usize::from(self.open)].key == key
     }
 
+    /// Opens nothing: the guest goes on after a trap that is no exit.
+    #[inline(always)]
+    pub fn suspend(&mut self) {
+        self.open = SCRATCH_ROW as u8;
+    }
+
     /// As [`Account::open`], for an exit that never belongs to a window: a payload call.
     pub fn open_outside(&mut self, key: ExitKey, exited_at: u64) {
         let table = core::mem::replace(&mut self.table, 0);

@@ -3,7 +3,7 @@
 // UNSAFETY: MSRs and the APIC page.
 #![expect(unsafe_code, reason = "drives the host's APIC and waits for interrupts")]
 
-use crate::arch::interrupts::{KICK, SPURIOUS, TIMER, X2APIC};
+use crate::arch::interrupts::{DOORBELL, KICK, SPURIOUS, TIMER, X2APIC};
 use core::arch::asm;
 use core::arch::x86_64::__cpuid;
 use core::sync::atomic::Ordering;
@@ -72,6 +72,27 @@ impl HostApic {
         self.send(id, u32::from(KICK) | ASSERT);
     }
 
+    /// Rings another core: the model's doorbell.
+    pub fn ring(&self, id: u32) {
+        self.send(id, u32::from(DOORBELL) | ASSERT);
+    }
+
+    /// Whether a doorbell is all that waits among what hv-core's cores send each other.
+    pub fn only_doorbell_waits(&self) -> bool {
+        self.waiting() == 1 << (DOORBELL % 32)
+    }
+
+    /// The IRR's word with hv-core's own vectors.
+    fn waiting(&self) -> u32 {
+        const WORD: u32 = 0x20 + DOORBELL as u32 / 32;
+        if self.x2apic {
+            self.read(WORD)
+        } else {
+            // SAFETY: a register of the own APIC.
+            unsafe { ((PAGE + u64::from(WORD) * 16) as *const u32).read_volatile() }
+        }
+    }
+
     /// Starts all other cores at `page << 12`: INIT, then SIPI, to everybody else.
     pub fn start_others(&self, page: u8) {
         const OTHERS: u32 = 3 << 18;
@@ -92,7 +113,7 @@ impl HostApic {
     }
 
     fn read(&self, number: u32) -> u32 {
-        // SAFETY: reading the own APIC's id.
+        // SAFETY: reading the own APIC.
         unsafe { Msr::new(0x800 + number).read() as u32 }
     }
 
@@ -113,6 +134,13 @@ impl HostApic {
 pub fn wait() {
     // SAFETY: STI opens after HLT, so an interrupt that is already pending ends the sleep.
     unsafe { asm!("sti", "hlt", "cli", options(nostack)) };
+}
+
+/// Sleeps until the next interrupt was taken, in the middle of the world switch: GIF is clear and IF
+/// set before and after.
+pub fn sleep_in_guest() {
+    // SAFETY: IF is clear when GIF opens, so that nothing is taken before the sleep begins.
+    unsafe { asm!("cli", "stgi", "sti", "hlt", "cli", "clgi", "sti", options(nostack)) };
 }
 
 /// Takes what is pending, without sleeping. RFLAGS.IF is clear before and after, GIF set.

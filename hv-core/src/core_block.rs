@@ -14,6 +14,8 @@ use crate::svm::tables::VmTables;
 use crate::svm::world::World;
 use hv_core::account::Account;
 use hv_core::last_exits::LastExits;
+use hv_core::model::Model;
+use hv_core::traps::Traps;
 use trapline_policy::mailbox::Mailbox;
 use trapline_policy::vcpu::Vcpu;
 use trapline_policy::vm::Vm;
@@ -46,6 +48,12 @@ pub struct CoreBlock {
     pub world: World,
     /// The vCPU.
     pub vcpu: Vcpu,
+    /// The silicon model.
+    pub model: Model,
+    /// The model plays: not all features are the processor's own.
+    pub model_plays: bool,
+    /// Traps, where they are not the exits.
+    pub traps: Traps,
     /// Its accounts.
     pub account: &'static mut Account,
     /// Its mailbox.

@@ -147,6 +147,20 @@ pub fn kick(apic: &HostApic, mask: u32) {
     }
 }
 
+/// Rings the cores in a bit mask of vCPUs.
+pub fn ring(apic: &HostApic, mask: u32) {
+    for (number, id) in IDS.iter().enumerate() {
+        if mask >> number & 1 != 0 {
+            apic.ring(id.load(SeqCst));
+        }
+    }
+}
+
+/// Host APIC id of a core.
+pub fn host_id(number: usize) -> u16 {
+    IDS[number].load(SeqCst) as u16
+}
+
 /// Waits until all other cores have parked.
 pub fn wait_parked() {
     while RUNNING.load(SeqCst) != 0 {

@@ -136,7 +136,7 @@ pub fn reset_vmcb(vmcb: &mut Vmcb, tables: &VmTables, entry: u64) {
     control.intercept_5 =
         Word5::INVLPGB | Word5::INVLPGB_ILLEGAL | Word5::INVPCID | Word5::MCOMMIT | Word5::TLBSYNC;
     control.iopm_base = tables.io_map();
-    control.msrpm_base = tables.msr_map();
+    control.msrpm_base = tables.permissions().plain;
     // One VM at a time: its ASID is flushed when the next one starts.
     control.asid = 1;
     control.tlb_control = TlbControl::FLUSH_ALL;

@@ -8,4 +8,6 @@
 pub mod account;
 pub mod last_exits;
 pub mod madt;
+pub mod model;
 pub mod payload;
+pub mod traps;

@@ -20,6 +20,8 @@ mod cores;
 mod debug_exit;
 mod guest;
 mod guest_memory;
+mod host_memory;
+mod modeled;
 mod outbox;
 mod panic;
 mod phase;

@@ -59,7 +59,13 @@ fn exit(outbox: &mut Outbox, row: &Row) {
 /// All traps of the scenario by code.
 pub fn traps(core: &mut CoreBlock) {
     let vcpu = core.vcpu.index as u16;
-    core.account.traps(|code, count| records::put(&Record::Traps { vcpu, code, count }));
+    if core.model_plays {
+        for (code, count) in core.traps.counts() {
+            records::put(&Record::Traps { vcpu, code, count });
+        }
+    } else {
+        core.account.traps(|code, count| records::put(&Record::Traps { vcpu, code, count }));
+    }
     if core.account.folded() {
         let text = format_args!("more details than rows: some are counted under their exit code");
         records::log(Level::Warn, text);

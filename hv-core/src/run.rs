@@ -7,6 +7,7 @@ use crate::core_block::{CoreBlock, Left};
 use crate::{apic, clock, cores, guest, scenario, svm};
 use trapline_abi::exit::ExitKey;
 use trapline_defs::exit_code::ExitCode;
+use trapline_policy::avic::{activation, running};
 use trapline_policy::events;
 use trapline_policy::handle::{self, Handled, Next, Stop};
 use trapline_policy::mailbox::State;
@@ -47,7 +48,7 @@ pub unsafe extern "C" fn on_exit(core: &mut CoreBlock, exited_at: u64) -> Turn {
 
 /// Every exit but the shortest.
 #[inline(never)]
-fn on_any_exit(core: &mut CoreBlock, exited_at: u64) -> Turn {
+pub fn on_any_exit(core: &mut CoreBlock, exited_at: u64) -> Turn {
     let CoreBlock { world, vcpu, vm, memory, .. } = core;
     let vmcb = world.vmcb();
     let rip = vmcb.save.rip;
@@ -70,6 +71,19 @@ pub unsafe extern "C" fn on_exit_by_register(core: &mut CoreBlock) -> Turn {
     let rip = vmcb.save.rip;
     let handled = handle::exit_by_register(vm, vcpu, vmcb, memory, exited_at);
     account(core, handled, rip, exited_at)
+}
+
+/// An exit that was found out about with all registers saved, and that may need them.
+///
+/// # Safety
+/// As for [`on_exit_by_register`].
+pub unsafe fn on_exit_by_register_or_not(core: &mut CoreBlock, exited_at: u64) -> Turn {
+    core.exited_at = exited_at;
+    match on_any_exit(core, exited_at) {
+        // SAFETY: the caller's promise.
+        Turn::Registers => unsafe { on_exit_by_register(core) },
+        turn => turn,
+    }
 }
 
 #[inline(always)]
@@ -132,6 +146,11 @@ fn after(core: &mut CoreBlock, handled: Handled, exited_at: u64) -> Turn {
             tables.map(world.vmcb().control.exit_info_2);
             events::flush_tlb(vcpu, world.vmcb());
         }
+        Next::MapApic => {
+            if !core.model_plays {
+                core.tables.map_apic();
+            }
+        }
         Next::Block => return leave(core, Left::Block),
         Next::Call => return leave(core, Left::Call),
         Next::Stop(stop) => return leave(core, Left::Stop(stop)),
@@ -151,6 +170,24 @@ pub fn enter(core: &mut CoreBlock) -> Option<Left> {
     loop {
         arm(core);
         kick_others(core);
+        if core.vcpu.avic.update {
+            if !activation::may_update(&core.vm, &core.vcpu) {
+                core::hint::spin_loop();
+                if scenario::is_over() {
+                    return Some(Left::Elsewhere);
+                }
+                continue;
+            }
+            let CoreBlock { world, vcpu, vm, .. } = core;
+            activation::update(vm, vcpu, world.vmcb());
+            if !vm.avic.has_leaf() {
+                core.tables.unmap_apic();
+            }
+            if let Some(left) = collect(core) {
+                return Some(left);
+            }
+            continue;
+        }
         core.mailbox.enter();
         if !core.mailbox.is_full() {
             return None;
@@ -193,6 +230,8 @@ fn take_over(core: &mut CoreBlock) -> Option<Left> {
         guest::reset_vmcb(world.vmcb(), tables, 0);
         world.vmcb().control.tsc_offset = tsc_offset;
         vcpu.init();
+        activation::reset(vm, vcpu);
+        activation::prepare(vm, vcpu, world.vmcb());
         map_changed(vm, vcpu);
     }
     if let Some(vector) = letters.sipi
@@ -211,6 +250,10 @@ fn kick_others(core: &mut CoreBlock) {
     let kicks = core::mem::take(&mut core.vcpu.kicks);
     if kicks != 0 {
         cores::kick(&core.apic, kicks);
+    }
+    let doorbells = core::mem::take(&mut core.vcpu.doorbells);
+    if doorbells != 0 {
+        cores::ring(&core.apic, doorbells);
     }
 }
 
@@ -252,6 +295,17 @@ pub fn arm(core: &mut CoreBlock) {
 ///
 /// Returns why the scenario ends instead, if it does.
 pub fn block(core: &mut CoreBlock) -> Option<Left> {
+    // Before anything is looked for that the vCPU might wake for (AVH-012).
+    running::put(&core.vm, &mut core.vcpu);
+    let left = block_until_woken(core);
+    if left.is_none() {
+        let host_id = core.vcpu.avic.host_id;
+        running::load(&core.vm, &mut core.vcpu, host_id);
+    }
+    left
+}
+
+fn block_until_woken(core: &mut CoreBlock) -> Option<Left> {
     loop {
         core.mailbox.set_state(State::Host);
         let now = clock::now();
@@ -279,6 +333,11 @@ pub fn block(core: &mut CoreBlock) -> Option<Left> {
         kick_others(core);
         core.mailbox.set_state(State::Asleep);
         if core.mailbox.is_full() || scenario::is_over() {
+            continue;
+        }
+        // What is posted to the backing page fills no box.
+        let CoreBlock { world, vcpu, vm, .. } = core;
+        if vcpu.avic.active && handle::wakes(vm, vcpu, world.vmcb()) {
             continue;
         }
         // IF is clear here, so nothing is taken before the sleep begins.

@@ -9,27 +9,36 @@ use crate::clock::{self, Clock};
 use crate::core_block::{CoreBlock, Left};
 use crate::guest_memory::GuestRam;
 use crate::outbox::Outbox;
+use crate::run::Turn;
 use crate::svm::tables::VM_TABLES;
-use crate::svm::world::{self, FxArea, World};
-use crate::{calls, cores, guest, phase, records, report, run};
+use crate::svm::world::{self, FxArea, Handlers, World};
+use crate::{calls, cores, guest, modeled, phase, records, report, run};
 use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use hv_core::account::Account;
 use hv_core::last_exits::LastExits;
+use hv_core::model::{Model, Underneath};
 use hv_core::payload::Payload as Elf;
+use hv_core::traps::Traps;
 use trapline_abi::boot::GUEST_MEMORY;
-use trapline_abi::plan::{Machine, Payload, Policy, Scenario};
+use trapline_abi::plan::{Machine, Payload, Scenario};
 use trapline_abi::record::{Level, Outcome, Record};
+use trapline_policy::avic::features::{Features, Offered};
+use trapline_policy::avic::tables::Tables;
+use trapline_policy::avic::{activation, running};
 use trapline_policy::cpuid::Host;
 use trapline_policy::handle::Stop;
 use trapline_policy::mailbox::State;
 use trapline_policy::vcpu::Vcpu;
 use trapline_policy::vm::{GuestClock, Shared, Vm};
-use trapline_silicon::Silicon;
+use trapline_policy::xen_rfc::Crash;
+use trapline_silicon::{Enumeration, Feature, Knobs, Mode, Quirks, Silicon};
 
 /// What scenarios run on, one after the other.
 pub struct Bench {
     /// What guests may know of the processor.
     pub host: Host,
+    /// What its processor has of what silicon descriptions are about.
+    pub machine: Enumeration,
     /// The processor is QEMU's TCG.
     pub is_tcg: bool,
     /// Cores that are up.
@@ -38,6 +47,9 @@ pub struct Bench {
 
 /// The VM's shared part; a new one for every scenario, placed while all other cores are parked.
 static SHARED: Slot<Shared> = Slot::empty();
+
+/// The VM's tables for AVIC; made ready anew for every scenario.
+static AVIC_TABLES: Tables = Tables::new();
 
 /// Somebody ended the scenario.
 static ENDED: AtomicBool = AtomicBool::new(false);
@@ -64,12 +76,16 @@ impl End {
 pub fn run(bench: &Bench, index: u32, scenario: &Scenario<'_>, payload: &Payload<'_>) {
     records::put(&Record::ScenarioBegin { index, name: scenario.name });
     records::flush();
-    let elf = match check(bench, scenario, payload) {
-        Ok(elf) => elf,
+    let (elf, silicon) = match check(bench, scenario, payload) {
+        Ok(checked) => checked,
         Err(end) => return finish(index, &end, 0),
     };
     let vcpus = usize::from(scenario.vcpus);
-    prepare(bench, scenario, &elf);
+    records::put(&Record::Silicon {
+        modeled: silicon.mask(Mode::Modeled),
+        real: silicon.mask(Mode::Real),
+    });
+    prepare(bench, scenario, &elf, silicon);
     let core = cores::block(0);
     phase::sync_closed(&core.apic, &core.clock);
     let start = clock::now();
@@ -148,30 +164,54 @@ fn check<'a>(
     bench: &Bench,
     scenario: &Scenario<'_>,
     payload: &Payload<'a>,
-) -> Result<Elf<'a>, End> {
+) -> Result<(Elf<'a>, Silicon), End> {
     let refuse = |why: core::fmt::Arguments<'_>| End::new(Outcome::Refused, why);
-    let Policy::Kvm612 = scenario.policy;
-    if Silicon::profile(scenario.silicon).is_err() {
-        let (name, known) = (scenario.silicon, trapline_silicon::PROFILES);
-        return Err(refuse(format_args!("no silicon profile {name}; there is {known:?}")));
+    let silicon = Silicon::read(scenario.silicon, bench.machine)
+        .map_err(|why| refuse(format_args!("{why}")))?;
+    silicon
+        .check(bench.machine)
+        .map_err(|why| refuse(format_args!("silicon {}: {why}", scenario.silicon)))?;
+    if silicon.mode(Feature::Avic) == Mode::Real && silicon.any(Mode::Modeled) {
+        return Err(refuse(format_args!(
+            "silicon {}: a real avic beside modeled features is not supported: make all of them real, \
+             or model avic",
+            scenario.silicon
+        )));
     }
     let (wanted, cores) = (u32::from(scenario.vcpus), bench.cores);
     if wanted == 0 || wanted > cores {
         return Err(refuse(format_args!("{wanted} vCPUs, but there are {cores} cores")));
     }
-    Elf::read(payload.elf).map_err(|why| refuse(format_args!("{}: {}", payload.name, why.text())))
+    let elf = Elf::read(payload.elf)
+        .map_err(|why| refuse(format_args!("{}: {}", payload.name, why.text())))?;
+    Ok((elf, silicon))
+}
+
+/// What the policy finds in the described processor.
+fn offered(silicon: &Silicon) -> Offered {
+    Offered {
+        avic: silicon.enumeration().edx.contains(Feature::Avic.bit()),
+        avic_hidden: silicon.quirks().contains(Quirks::AVIC_HIDDEN),
+        x2avic: silicon.has(Feature::X2Avic),
+        idle_hlt: silicon.has(Feature::IdleHlt),
+        vnmi: silicon.has(Feature::Vnmi),
+        family_17h: silicon.quirks().contains(Quirks::ERRATUM_1235),
+    }
 }
 
 /// Guest memory, the shared part, and a block for each vCPU, none of which was ever entered.
-fn prepare(bench: &Bench, scenario: &Scenario<'_>, elf: &Elf<'_>) {
+fn prepare(bench: &Bench, scenario: &Scenario<'_>, elf: &Elf<'_>, silicon: Silicon) {
     let khz = cores::block(0).clock.tsc_khz;
     let clock = GuestClock { offset: 0, khz };
     // SAFETY: all other cores are parked, and the references in the blocks are replaced below.
     let shared =
         unsafe { SHARED.place(Shared::new(&scenario.machine, scenario.seed, GUEST_MEMORY)) };
     let vcpus = u32::from(scenario.vcpus);
-    let mut vm = Vm::new(shared, scenario.machine, scenario.seed, GUEST_MEMORY, clock, vcpus);
+    let (machine, seed) = (scenario.machine, scenario.seed);
+    let mut vm = Vm::new(shared, &AVIC_TABLES, machine, seed, GUEST_MEMORY, clock, vcpus);
     vm.soft_injection = bench.is_tcg;
+    vm.permissions = VM_TABLES.permissions();
+    vm.use_features(Features::of(scenario.policy, scenario.module, offered(&silicon)));
     ENDED.store(false, SeqCst);
     VM_TABLES.map_all();
     for index in 0..vcpus {
@@ -182,6 +222,23 @@ fn prepare(bench: &Bench, scenario: &Scenario<'_>, elf: &Elf<'_>) {
         core.mailbox.publish(core.vcpu.lapic.identity());
         core.world.fx = FxArea::RESET;
         guest::reset_vmcb(core.world.vmcb(), core.tables, elf.entry);
+        activation::prepare(&vm, &core.vcpu, core.world.vmcb());
+        let host_id = cores::host_id(index as usize);
+        running::load(&vm, &mut core.vcpu, host_id);
+        core.traps = Traps::NONE;
+        core.model_plays = silicon.any(Mode::Modeled);
+        core.model = Model::new(
+            silicon,
+            Knobs::of(&silicon),
+            Underneath {
+                host_id,
+                physical_bits: bench.host.physical_bits,
+                closed_map: vm.permissions.plain,
+                soft_injection: bench.is_tcg,
+            },
+        );
+        let handlers = if core.model_plays { Handlers::MODELED } else { Handlers::PLAIN };
+        core.world.answer_by(handlers);
         core.account.reset();
         core.last_exits = LastExits::new();
         core.exits_left = scenario.budget_exits.max(1);
@@ -198,6 +255,9 @@ fn prepare(bench: &Bench, scenario: &Scenario<'_>, elf: &Elf<'_>) {
 /// What a block has before there was a scenario.
 const NO_MACHINE: Machine =
     Machine { x2apic: false, tsc_deadline: false, kvm: false, hyperv: false };
+
+const NO_PROCESSOR: Underneath =
+    Underneath { host_id: 0, physical_bits: 36, closed_map: 0, soft_injection: false };
 
 /// Makes a shared part for blocks without a vCPU; before any core is opened.
 pub fn open() {
@@ -220,10 +280,13 @@ pub fn idle_block(
     CoreBlock {
         world,
         vcpu: Vcpu::new(&NO_MACHINE, &host, clock.tsc_khz, 0, 1),
+        model: Model::new(Silicon::NONE, Knobs::default(), NO_PROCESSOR),
+        model_plays: false,
+        traps: Traps::NONE,
         account,
         mailbox: shared.mailbox(0),
         last_exits: LastExits::new(),
-        vm: Vm::new(shared, NO_MACHINE, None, GUEST_MEMORY, guest_clock, 0),
+        vm: Vm::new(shared, &AVIC_TABLES, NO_MACHINE, None, GUEST_MEMORY, guest_clock, 0),
         // SAFETY: `boot` checked the memory map. Handles are one a core, and only the boot core
         // clears and fills guest memory, while the others are parked.
         memory: unsafe { GuestRam::new() },
@@ -248,8 +311,10 @@ fn turn(core: &mut CoreBlock) -> Option<End> {
             Left::Block
         } else if let Some(left) = run::enter(core) {
             left
-        } else {
+        } else if !core.model_plays || modeled::enter(core) == Turn::Enter {
             world::run(core);
+            core.left
+        } else {
             core.left
         };
         let left = match left {
@@ -298,6 +363,13 @@ fn ended(core: &mut CoreBlock, left: Left) -> End {
             Outcome::Unhandled,
             format_args!("exit {code:?}: the instruction at rip {rip:#x} is not emulated"),
         ),
+        Left::Stop(Stop::Crashed) => {
+            let why = core.vcpu.avic.crash.map_or("", Crash::text);
+            End::new(
+                Outcome::Unhandled,
+                format_args!("the hypervisor crashes its guest at rip {rip:#x}: {why}"),
+            )
+        }
         Left::Stop(Stop::Init) => {
             End::new(Outcome::Unhandled, format_args!("INIT of the bootstrap vCPU at rip {rip:#x}"))
         }

@@ -10,6 +10,7 @@ use trapline_abi::debug_exit::{DONE, NO_PLAN, UNUSABLE};
 use trapline_abi::plan::{Clock as ClockKind, Plan};
 use trapline_abi::record::{BootPath, Level, Record};
 use trapline_policy::cpuid::Host;
+use trapline_silicon::Enumeration;
 
 /// Runs the plan and ends hv-core.
 pub fn run(path: BootPath, blob: &[u8]) -> ! {
@@ -37,7 +38,7 @@ pub fn run(path: BootPath, blob: &[u8]) -> ! {
             fail(NO_PLAN, "there is nothing to run")
         }
     };
-    let bench = Bench { host, is_tcg: is_tcg(), cores };
+    let bench = Bench { host, machine: enumeration(), is_tcg: is_tcg(), cores };
     let mut run = 0;
     for (index, scenario) in plan.scenarios().enumerate() {
         let payload = plan.payloads().nth(scenario.payload as usize);
@@ -89,6 +90,12 @@ fn is_tcg() -> bool {
                 u32::from_le_bytes(*b"CGTC"),
                 u32::from_le_bytes(*b"GTCG"),
             ]
+}
+
+/// What CPUID says of interrupt virtualization.
+fn enumeration() -> Enumeration {
+    let leaf = __cpuid(0x8000_000a);
+    Enumeration::of(leaf.ecx, leaf.edx)
 }
 
 /// What guests may know of the processor.

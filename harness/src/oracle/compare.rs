@@ -81,7 +81,8 @@ pub fn compare<'m>(
         let (mine, later) = rest.split_at(traps.values().sum::<u64>() as usize);
         rest = later;
         differences(&by_code(mine), &traps, &run.name, None, &mut all);
-        let is_alone = run.traps.iter().all(|trap| trap.vcpu == 0);
+        // Where hv-core models silicon, a window's exits are not its traps.
+        let is_alone = !run.silicon.is_modeled() && run.traps.iter().all(|trap| trap.vcpu == 0);
         match marks(run) {
             Some(marks) if !is_alone => window_marks(mine, run, marks, &mut all),
             Some(marks) => windows(mine, run, marks, &mut all),
@@ -91,7 +92,8 @@ pub fn compare<'m>(
     all
 }
 
-/// Whether a scenario of several vCPUs, whose exits the log mixes, had as many windows.
+/// Whether a scenario had as many windows, where its exits cannot be cut by them: the log mixes those
+/// of several vCPUs.
 fn window_marks(exits: &[LoggedExit], run: &ScenarioRun, marks: &Marks, all: &mut Vec<Difference>) {
     let ends = |e: &&LoggedExit| e.code == exit::VMMCALL && Some(e.rip) == marks.end;
     let (logged, counted) = (exits.iter().filter(ends).count(), run.windows.len());

@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 /// More than any suite needs, and few enough to notice a slip.
 const MAX_COMBINATIONS: usize = 256;
 
+/// Keys of a scenario that a matrix can vary beside the payload's parameters.
+pub(super) const AXES: &[&str] = &["policy", "silicon", "vcpus"];
+
 /// Texts that stand behind `{name}` placeholders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bindings(pub BTreeMap<String, String>);
@@ -28,6 +31,15 @@ impl Bindings {
             rest = after;
         }
         Ok(filled + rest)
+    }
+}
+
+impl Bindings {
+    /// These, and those of `axes` that are keys of the scenario.
+    pub fn with_axes(mut self, axes: &Self) -> Self {
+        let of_scenario = axes.0.iter().filter(|(axis, _)| AXES.contains(&axis.as_str()));
+        self.0.extend(of_scenario.map(|(axis, text)| (axis.clone(), text.clone())));
+        self
     }
 }
 

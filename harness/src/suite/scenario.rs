@@ -7,7 +7,7 @@ use super::matrix::Bindings;
 use super::settings::{Settings, settle};
 use super::words::{POLICIES, SEEDS};
 use crate::payload::{Catalogue, Kind, Payload};
-use trapline_abi::plan::{MAX_VCPUS, Machine, Policy, Seed};
+use trapline_abi::plan::{MAX_VCPUS, Machine, Module, Policy, Seed};
 
 /// After how much a scenario is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub struct Scenario {
     pub silicon: String,
     /// The policy.
     pub policy: Policy,
+    /// Its module's parameters.
+    pub module: Module,
     /// A fault put in on purpose.
     pub seed: Option<Seed>,
     /// vCPUs.
@@ -67,8 +69,8 @@ impl Scenario {
 }
 
 const KEYS: &[&str] = &[
-    "name", "about", "payload", "matrix", "params", "machine", "silicon", "policy", "seed",
-    "vcpus", "budget", "cite", "expect", "when", "fails",
+    "name", "about", "payload", "matrix", "params", "machine", "silicon", "policy", "module",
+    "seed", "vcpus", "budget", "cite", "expect", "when", "fails",
 ];
 
 /// Reads one combination of a `[[scenario]]` entry.
@@ -88,10 +90,12 @@ pub(super) fn read(
     let params = settle(payload, fields.get("params"), fields.get("matrix"), combination)?;
 
     // From here on every parameter can stand in a placeholder, not only those of the matrix.
-    let bindings = params.bindings();
+    let bindings = params.bindings().with_axes(combination);
     let fields = self::fields(Entry { bindings: &bindings, ..entry })?;
-    let vcpus = fields.or("vcpus", 1, |e| {
-        u16::try_from(e.number()?)
+    let matrix = fields.get("matrix");
+    let axis = |key| Axis { own: fields.get(key), matrix, text: combination.0.get(key) };
+    let vcpus = axis("vcpus").or(1, |e, text| {
+        text.parse()
             .ok()
             .filter(|n| (1..=MAX_VCPUS).contains(n))
             .ok_or_else(|| e.error(format!("the number of vCPUs is from 1 to {MAX_VCPUS}")))
@@ -101,12 +105,13 @@ pub(super) fn read(
         name: fields.need("name").and_then(name)?,
         about: fields.or("about", String::new(), |e| e.text())?,
         machine: fields.or("machine", MACHINE, machine)?,
-        silicon: fields.or("silicon", "none".into(), |e| e.text())?,
-        policy: fields.or("policy", Policy::Kvm612, |e| word(e, "policy", POLICIES))?,
+        silicon: axis("silicon").or("none".into(), silicon)?,
+        policy: axis("policy").or(Policy::Kvm612, policy)?,
+        module: fields.or("module", Module::DEFAULT, module)?,
         seed: fields.or("seed", None, |e| word(e, "seed", SEEDS).map(Some))?,
         budget: fields.or("budget", Budget::default(), budget)?,
         cite: fields.or("cite", String::new(), |e| e.text())?,
-        expect: expect(&fields, payload, &params, vcpus)?,
+        expect: expect(&fields, payload, &params, &bindings, vcpus)?,
         fails: fields.or("fails", None, |e| e.text().map(Some))?,
         payload: payload_name,
         params,
@@ -126,6 +131,49 @@ pub(super) fn name(entry: Entry<'_>) -> Result<String, SuiteError> {
         return Ok(name);
     }
     Err(entry.error(format!("the name `{name}` must be of a-z, 0-9, `-`, `_` and `.`")))
+}
+
+/// A key that may stand in the scenario or in its matrix.
+#[derive(Clone, Copy)]
+struct Axis<'a> {
+    own: Option<Entry<'a>>,
+    matrix: Option<Entry<'a>>,
+    text: Option<&'a String>,
+}
+
+impl<'a> Axis<'a> {
+    /// Its value, read from its text; errors point at the key or at the matrix.
+    fn or<T>(
+        self,
+        default: T,
+        read: impl FnOnce(Entry<'a>, &str) -> Result<T, SuiteError>,
+    ) -> Result<T, SuiteError> {
+        match (self.own, self.matrix.zip(self.text)) {
+            (Some(own), Some(_)) => Err(own.error("this key is already in the matrix")),
+            (Some(own), None) => read(own, &own.text_or_number()?),
+            (None, Some((matrix, text))) => read(matrix, text),
+            (None, None) => Ok(default),
+        }
+    }
+}
+
+fn silicon(entry: Entry<'_>, text: &str) -> Result<String, SuiteError> {
+    crate::silicon::is_possible(text).map_err(|why| entry.error(why))?;
+    Ok(text.into())
+}
+
+fn policy(entry: Entry<'_>, text: &str) -> Result<Policy, SuiteError> {
+    choose(entry, "policy", POLICIES, text)
+}
+
+fn module(entry: Entry<'_>) -> Result<Module, SuiteError> {
+    let fields = entry.fields("a module", &["avic", "enable-ipiv", "force-avic"])?;
+    let flag = |key, default| fields.or(key, default, |e| e.flag());
+    Ok(Module {
+        avic: flag("avic", Module::DEFAULT.avic)?,
+        enable_ipiv: flag("enable-ipiv", Module::DEFAULT.enable_ipiv)?,
+        force_avic: flag("force-avic", Module::DEFAULT.force_avic)?,
+    })
 }
 
 /// The machine where the scenario says nothing.
@@ -152,9 +200,17 @@ fn budget(entry: Entry<'_>) -> Result<Budget, SuiteError> {
 }
 
 fn word<T: Copy>(entry: Entry<'_>, what: &str, words: &[(&str, T)]) -> Result<T, SuiteError> {
-    let word = entry.text()?;
+    choose(entry, what, words, &entry.text()?)
+}
+
+fn choose<T: Copy>(
+    entry: Entry<'_>,
+    what: &str,
+    words: &[(&str, T)],
+    word: &str,
+) -> Result<T, SuiteError> {
     words.iter().find(|(w, _)| *w == word).map(|&(_, value)| value).ok_or_else(|| {
-        let hint = suggest(&word, words.iter().map(|&(w, _)| w));
+        let hint = suggest(word, words.iter().map(|&(w, _)| w));
         entry.error(format!("unknown {what} `{word}`{hint}"))
     })
 }
@@ -163,6 +219,7 @@ fn expect(
     fields: &Fields<'_>,
     payload: &Payload,
     settings: &Settings,
+    bindings: &Bindings,
     vcpus: u16,
 ) -> Result<Expect, SuiteError> {
     let mut reader = Reader { settings, vcpus, cite: None, expect: Expect::default() };
@@ -171,7 +228,7 @@ fn expect(
     }
     for entry in fields.or("when", Vec::new(), |e| e.list())? {
         let when = entry.fields("a condition", &["is", "expect", "cite"])?;
-        if applies(when.need("is")?, payload, settings)? {
+        if applies(when.need("is")?, payload, bindings)? {
             reader.cite = when.or("cite", None, |e| e.text().map(Some))?;
             reader.add(when.need("expect")?)?;
         }
@@ -179,12 +236,12 @@ fn expect(
     Ok(reader.expect)
 }
 
-/// Whether every parameter has the value, or one of the values, that `is` names.
-fn applies(is: Entry<'_>, payload: &Payload, settings: &Settings) -> Result<bool, SuiteError> {
+/// Whether every parameter, or axis of the matrix, has the value, or one of the values, that `is` names.
+fn applies(is: Entry<'_>, payload: &Payload, bindings: &Bindings) -> Result<bool, SuiteError> {
     let mut applies = true;
     for (span, name, entry) in is.entries()? {
-        let Some(setting) = settings.get(name) else {
-            let hint = suggest(name, settings.0.iter().map(|s| s.name.as_str()));
+        let Some(value) = bindings.0.get(name) else {
+            let hint = suggest(name, bindings.0.keys().map(String::as_str));
             return Err(entry.source.error(span, format!("unknown parameter `{name}`{hint}")));
         };
         let items = if entry.value.get_ref().is_array() { entry.list()? } else { vec![entry] };
@@ -198,7 +255,12 @@ fn applies(is: Entry<'_>, payload: &Payload, settings: &Settings) -> Result<bool
                 let hint = suggest(&text, words.iter().map(String::as_str));
                 return Err(item.error(format!("`{name}` cannot be `{text}`{hint}")));
             }
-            one |= text == setting.text();
+            if name == "silicon" {
+                silicon(item, &text)?;
+            } else if name == "policy" {
+                policy(item, &text)?;
+            }
+            one |= text == *value;
         }
         applies &= one;
     }

@@ -2,7 +2,7 @@
 
 use super::error::{SuiteError, suggest};
 use super::fields::Entry;
-use super::matrix::Bindings;
+use super::matrix::{AXES, Bindings};
 use crate::payload::{Kind, Payload};
 use std::collections::BTreeMap;
 
@@ -69,6 +69,9 @@ pub(super) fn settle(
         let Some(table) = table else { continue };
         for (span, name, entry) in table.entries()? {
             let source = entry.source;
+            if from_matrix && AXES.contains(&name) {
+                continue;
+            }
             if !known().any(|k| k == name) {
                 let (of, hint) = (&payload.name, suggest(name, known()));
                 let message = format!("payload `{of}` has no parameter `{name}`{hint}");

@@ -4,7 +4,11 @@ use trapline_abi::plan::{Policy, Seed};
 use trapline_abi::record::Outcome;
 
 /// The policies.
-pub(super) const POLICIES: &[(&str, Policy)] = &[("kvm-6.12", Policy::Kvm612)];
+pub(super) const POLICIES: &[(&str, Policy)] = &[
+    ("kvm-6.12", Policy::Kvm612),
+    ("kvm-6.18", Policy::Kvm618),
+    ("xen-avic-rfc", Policy::XenAvicRfc),
+];
 
 /// The faults that can be put in.
 pub(super) const SEEDS: &[(&str, Seed)] = &[
@@ -58,10 +62,10 @@ mod tests {
     fn every_value_has_a_word() {
         for &(_, policy) in POLICIES {
             match policy {
-                Policy::Kvm612 => {}
+                Policy::Kvm612 | Policy::Kvm618 | Policy::XenAvicRfc => {}
             }
         }
-        assert_eq!(POLICIES.len(), 1);
+        assert_eq!(POLICIES.len(), 3);
         for &(_, seed) in SEEDS {
             match seed {
                 Seed::AutoEoiDecrement

@@ -56,6 +56,14 @@ pub enum TargetError {
         /// Why.
         source: std::io::Error,
     },
+    /// The machine that is asked for has not what a scenario wants.
+    #[error("{scenario}: {why}")]
+    Silicon {
+        /// The scenario.
+        scenario: String,
+        /// What is missing, and what to do.
+        why: String,
+    },
     /// The plan for a boot cannot be made.
     #[error(transparent)]
     Plan(Box<dyn std::error::Error + Send + Sync>),

@@ -274,6 +274,7 @@ fn part(run: &mut ScenarioRun, record: &Record<'_>) -> Result<Part, &'static str
             let (keys, []) = keys.as_chunks::<8>() else { return Err("a cut order of exits") };
             window.order = keys.iter().map(|&key| ExitKey(u64::from_le_bytes(key))).collect();
         }
+        Record::Silicon { modeled, real } => run.silicon = super::Used::of(modeled, real),
         Record::Traps { vcpu, code, count } => run.traps.push(Trap { vcpu, code, count }),
         Record::Postmortem {
             vcpu,

@@ -4,6 +4,7 @@ use super::Stats;
 use serde::{Deserialize, Serialize};
 use trapline_abi::exit::ExitKey;
 use trapline_abi::record::{Level, Outcome};
+use trapline_silicon::Feature;
 
 /// One scenario of a boot. Times are TSC ticks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,6 +13,9 @@ pub struct ScenarioRun {
     pub index: u32,
     /// Its name.
     pub name: String,
+    /// Which features of the silicon were modeled and which real.
+    #[serde(default)]
+    pub silicon: Used,
     /// Its log lines.
     pub logs: Vec<(Level, String)>,
     /// What the payload compared.
@@ -26,6 +30,41 @@ pub struct ScenarioRun {
     pub postmortem: Vec<Postmortem>,
     /// How it ended; `None` when the target died, fell silent or lost the record.
     pub end: Option<End>,
+}
+
+/// Features of the silicon, by name, that a scenario ran with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Used {
+    /// Played by hv-core.
+    pub modeled: Vec<String>,
+    /// The processor's own.
+    pub real: Vec<String>,
+}
+
+impl Used {
+    /// From the record's bits.
+    pub(super) fn of(modeled: u8, real: u8) -> Self {
+        let names = |mask: u8| {
+            let has = |feature: &Feature| mask >> *feature as u8 & 1 != 0;
+            Feature::ALL.into_iter().filter(has).map(|f| f.name().to_owned()).collect()
+        };
+        Self { modeled: names(modeled), real: names(real) }
+    }
+
+    /// Whether hv-core played any of them: exits are then not the same as traps.
+    pub fn is_modeled(&self) -> bool {
+        !self.modeled.is_empty()
+    }
+
+    /// A description and what became of it: `zen4 (modeled: avic, x2avic, vnmi, vgif)`.
+    pub fn describe(&self, silicon: &str) -> String {
+        let parts: Vec<String> = [("modeled", &self.modeled), ("real", &self.real)]
+            .into_iter()
+            .filter(|(_, names)| !names.is_empty())
+            .map(|(word, names)| format!("{word}: {}", names.join(", ")))
+            .collect();
+        if parts.is_empty() { silicon.into() } else { format!("{silicon} ({})", parts.join("; ")) }
+    }
 }
 
 /// Two numbers that a payload compared.

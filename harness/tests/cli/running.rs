@@ -24,7 +24,7 @@ fn a_run_that_holds_prints_its_table_and_ends_with_0() {
         "\"qemu\": \"10.0.2\"",
         "\"brand\": \"fake\"",
         "\"n\": \"10\"",
-        "\"modeled: none\"",
+        "\"silicon\": \"none\"",
         "\"kvm-6.12\"",
     ] {
         assert!(last.contains(fact), "{fact}\n{last}");

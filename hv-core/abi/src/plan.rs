@@ -60,6 +60,27 @@ pub struct Payload<'a> {
 pub enum Policy {
     /// Linux 6.12 KVM (`kvm-6.12`).
     Kvm612,
+    /// Linux 6.18 KVM (`kvm-6.18`), as far as it differs in interrupt virtualization.
+    Kvm618,
+    /// Xen's AVIC series of 2016 to 2018 (`xen-avic-rfc`): KVM 6.12 but for its answers to AVIC's exits.
+    XenAvicRfc,
+}
+
+/// Parameters of the hypervisor's module, named as those of `kvm_amd`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Module {
+    /// `avic`: use AVIC where the processor has it.
+    pub avic: bool,
+    /// `enable_ipiv`: set IsRunning, so that the processor sends IPIs by itself.
+    pub enable_ipiv: bool,
+    /// `force_avic`: use an AVIC that CPUID does not announce.
+    pub force_avic: bool,
+}
+
+impl Module {
+    /// Everything that the processor announces is used. (Linux 6.12 itself has `avic=0` unless told
+    /// otherwise; a scenario that describes silicon with AVIC wants it used.)
+    pub const DEFAULT: Self = Self { avic: true, enable_ipiv: true, force_avic: false };
 }
 
 /// A fault that is put in on purpose, to prove that a suite notices it.
@@ -106,10 +127,12 @@ pub struct Scenario<'a> {
     pub vcpus: u16,
     /// The machine.
     pub machine: Machine,
-    /// The silicon profile's name; hv-core refuses what it does not have.
+    /// The described silicon; hv-core refuses what cannot be run.
     pub silicon: &'a str,
     /// The policy.
     pub policy: Policy,
+    /// Its module's parameters.
+    pub module: Module,
     /// A fault put in on purpose.
     pub seed: Option<Seed>,
     /// Guest time after which it is ended, in TSC ticks.
@@ -281,6 +304,7 @@ mod tests {
             machine: Machine { x2apic: true, tsc_deadline: true, kvm: false, hyperv: false },
             silicon: "none",
             policy: Policy::Kvm612,
+            module: Module::DEFAULT,
             seed: None,
             budget_ticks: 5,
             budget_exits: 6,

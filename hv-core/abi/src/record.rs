@@ -3,6 +3,7 @@
 //! ```text
 //! Hello
 //!   ScenarioBegin
+//!     Silicon                                 unless it is refused
 //!     Log* Check* Value*                      while the payload runs, outside windows
 //!     Window, then its Exit*, then Order      after each window's end
 //!     Traps*                                  all traps of the scenario by code
@@ -228,5 +229,13 @@ pub enum Record<'a> {
         /// The last exits of the window, at most 64, oldest first: little-endian
         /// [`crate::exit::ExitKey`]s.
         keys: &'a [u8],
+    },
+    /// The silicon that the scenario is about to run on, right after its begin. One bit a feature, in
+    /// the order AVIC, x2AVIC, Idle HLT, VNMI, vGIF.
+    Silicon {
+        /// Features that hv-core models.
+        modeled: u8,
+        /// Features that the processor itself has, and that are used.
+        real: u8,
     },
 }

@@ -133,7 +133,8 @@ impl Default for Decoder {
 impl Decoder {
     const EMPTY: Memo = Memo {
         rip: 0,
-        cr3: 0,
+        // No CR3 has reserved bits.
+        cr3: u64::MAX,
         bytes: [0; 2],
         walk: Walk::NONE,
         decoded: Decoded {

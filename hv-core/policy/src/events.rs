@@ -7,11 +7,14 @@
 //!
 //! [`Lapic::event_request`]: crate::lapic::Lapic::event_request
 
+use crate::avic::{inhibits, post};
+use crate::inhibit::Reason;
 use crate::memory::GuestMemory;
 use crate::pv_eoi::Taken;
 use crate::vcpu::Vcpu;
 use crate::vm::Vm;
 use trapline_abi::plan::Seed;
+use trapline_defs::apic::offset;
 use trapline_defs::event::{Event, EventKind};
 use trapline_defs::intercept::Word3;
 use trapline_defs::vmcb::{TlbControl, Vmcb};
@@ -103,6 +106,9 @@ fn take_back(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
 /// Decides what the next entry injects. Called only after a request.
 #[inline]
 pub fn evaluate<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, memory: &M) {
+    if vcpu.avic.active {
+        post::flush(vm.avic, vcpu);
+    }
     let nothing_waits = !vcpu.lapic.irr_pending()
         && !vcpu.events.interrupted.valid()
         && !vcpu.events.exception.valid()
@@ -134,6 +140,10 @@ fn evaluate_in_full<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmc
         }
         if injectable(vm, vcpu).is_some() {
             open_window(vmcb);
+            if vm.features.avic {
+                // AVIC would ignore the window (INH-2).
+                inhibits::change(vm, vcpu, Reason::IrqWindow, true);
+            }
         }
     }
     if vcpu.lapic.enabled() {
@@ -259,10 +269,12 @@ fn injectable(vm: &Vm, vcpu: &Vcpu) -> Option<Source> {
     vcpu.lapic.deliverable().map(Source::Apic)
 }
 
-/// Whether an interrupt waits that priorities would let through.
+/// Whether an interrupt waits that priorities would let through. Under AVIC those of the local APIC
+/// are in the backing page.
 #[inline]
 pub fn pending(vm: &Vm, vcpu: &Vcpu) -> bool {
     injectable(vm, vcpu).is_some()
+        || vcpu.avic.active && vm.avic.page(vcpu.index).deliverable().is_some()
 }
 
 /// Opens KVM's window: a dummy V_IRQ whose exit says that the guest can take an interrupt.
@@ -275,15 +287,18 @@ fn open_window(vmcb: &mut Vmcb) {
 
 /// The window's exit closes it, and nothing else does (rule WIN-1).
 #[inline]
-pub fn window_opened(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
+pub fn window_opened(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
     vmcb.control.v_intr.set_v_irq(false);
     vmcb.control.v_intr.set_v_intr_prio(0);
     vmcb.control.intercept_3.remove(Word3::VINTR);
     vcpu.lapic.event_request = true;
+    if vm.features.avic {
+        inhibits::change(vm, vcpu, Reason::IrqWindow, false);
+    }
 }
 
 #[inline]
-fn set_cr8_intercept(vmcb: &mut Vmcb, on: bool) {
+pub(crate) fn set_cr8_intercept(vmcb: &mut Vmcb, on: bool) {
     let word = vmcb.control.intercept_cr & !CR8_WRITE;
     vmcb.control.intercept_cr = if on { word | CR8_WRITE } else { word };
 }
@@ -303,6 +318,9 @@ pub fn settle<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, mem
     if !tpr_in_sync(vcpu, vmcb) && vmcb.control.intercept_cr & CR8_WRITE == 0 {
         vcpu.lapic.set_tpr(vmcb.control.v_intr.v_tpr() << 4);
     }
+    if vcpu.avic.active {
+        settle_page(vm, vcpu, vmcb);
+    }
     if vmcb.control.exit_int_info.valid() {
         take_back(vm, vcpu, vmcb);
     }
@@ -314,7 +332,20 @@ pub fn settle<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, mem
         settle_pv_eoi(vm, vcpu, memory);
     }
     vmcb.control.tlb_control = TlbControl::NONE;
-    vcpu.attention = vcpu.events.iret_at.is_some();
+    vcpu.attention = vcpu.events.iret_at.is_some() || vcpu.avic.active;
+}
+
+/// Under AVIC the page has a TPR of its own, whose low nibble is lost like that of the software APIC.
+#[cold]
+#[inline(never)]
+fn settle_page(vm: &Vm, vcpu: &Vcpu, vmcb: &Vmcb) {
+    let page = vm.avic.page(vcpu.index);
+    let tpr = vmcb.control.v_intr.v_tpr() << 4;
+    if page.load(offset::TPR) != u32::from(tpr) {
+        page.store(offset::TPR, u32::from(tpr));
+        let service = page.vectors(offset::ISR).highest().unwrap_or(0) & 0xf0;
+        page.store(offset::PPR, u32::from(tpr.max(service)));
+    }
 }
 
 #[cold]

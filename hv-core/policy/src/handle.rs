@@ -2,6 +2,7 @@
 //!
 //! The common exits are decided here, in line; everything else is out of the way.
 
+use crate::avic;
 use crate::cpuid::Registers;
 use crate::events;
 use crate::fault::Gp;
@@ -32,6 +33,8 @@ pub enum Next {
     Registers,
     /// Map the page of guest RAM at EXITINFO2 again; it was evicted.
     Map,
+    /// Map the APIC page, for AVIC to take the place of what is there.
+    MapApic,
     /// End the scenario.
     Stop(Stop),
 }
@@ -49,6 +52,9 @@ pub enum Stop {
     UnknownExit,
     /// VMRUN refused the VMCB.
     InvalidGuestState,
+    /// The hypervisor that the policy copies crashes its guest here; why is in the vCPU. (Kept out of
+    /// this type so that comparing it stays one instruction.)
+    Crashed,
     /// The bootstrap vCPU took an INIT: there is no firmware to restart it.
     Init,
 }
@@ -141,7 +147,7 @@ fn dispatch<M: GuestMemory>(
         }
         ExitCode::MSR => msr::access(vm, vcpu, vmcb, memory, at),
         ExitCode::VINTR => {
-            events::window_opened(vcpu, vmcb);
+            events::window_opened(vm, vcpu, vmcb);
             Handled::enter(ExitKey::plain(code.0))
         }
         ExitCode::HLT => halt(vm, vcpu, vmcb),
@@ -153,7 +159,7 @@ fn dispatch<M: GuestMemory>(
         ExitCode(0x00..=0x1f) | ExitCode::CR0_SEL_WRITE => {
             Handled { key: ExitKey::plain(code.0), next: Next::Registers }
         }
-        _ => rare(vcpu, vmcb, code),
+        _ => rare(vm, vcpu, vmcb, memory, at),
     }
 }
 
@@ -171,6 +177,7 @@ pub fn exit_by_register<M: GuestMemory>(
     }
     let handled = match vmcb.control.exit_code {
         ExitCode::NPF => mmio::fault(vm, vcpu, vmcb, memory, at, true),
+        ExitCode::AVIC_NOACCEL => avic::access::unaccelerated(vm, vcpu, vmcb, memory, at, true),
         code => control_register::access(vcpu, vmcb, memory, ExitKey::plain(code.0)),
     };
     if vcpu.lapic.event_request {
@@ -206,7 +213,7 @@ fn halt(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> Handled {
         }
     }
     let next = if wakes(vm, vcpu, vmcb) { Next::Enter } else { Next::Block };
-    Handled { key: ExitKey::plain(ExitCode::HLT.0), next }
+    Handled { key: ExitKey::plain(vmcb.control.exit_code.0), next }
 }
 
 /// Whether a halted vCPU has something to wake for.
@@ -235,9 +242,20 @@ pub fn finish(vcpu: &mut Vcpu, vmcb: &mut Vmcb, length: u64, result: Result<(), 
 
 #[cold]
 #[inline(never)]
-fn rare(vcpu: &mut Vcpu, vmcb: &mut Vmcb, code: ExitCode) -> Handled {
+fn rare<M: GuestMemory>(
+    vm: &mut Vm,
+    vcpu: &mut Vcpu,
+    vmcb: &mut Vmcb,
+    memory: &M,
+    at: u64,
+) -> Handled {
+    let code = vmcb.control.exit_code;
     let key = ExitKey::plain(code.0);
     match code {
+        ExitCode::AVIC_INCOMPLETE_IPI => avic::ipi::incomplete(vm, vcpu, vmcb),
+        ExitCode::AVIC_NOACCEL => avic::access::unaccelerated(vm, vcpu, vmcb, memory, at, false),
+        // Handled as a HLT (rule HLT-3).
+        ExitCode::IDLE_HLT => halt(vm, vcpu, vmcb),
         // The host's own: taken when GIF opens.
         ExitCode::NMI | ExitCode::SMI => Handled { key, next: Next::Interrupt },
         ExitCode::IRET => {

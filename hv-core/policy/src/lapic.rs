@@ -101,6 +101,9 @@ pub struct Lapic {
     /// The top of ISR if the last change of ISR was an acknowledge.
     highest_isr_cache: Option<u8>,
     apicv_active: bool,
+    /// What arrived under AVIC and is not in the backing page yet, and which of it by level.
+    posted: Vectors,
+    posted_level: Vectors,
     ioapic_handled: Vectors,
     lvt: [Lvt; lvt::COUNT],
     timer: Timer,
@@ -141,6 +144,8 @@ impl Lapic {
             isr_count: 0,
             highest_isr_cache: None,
             apicv_active: false,
+            posted: Vectors::EMPTY,
+            posted_level: Vectors::EMPTY,
             ioapic_handled: Vectors::EMPTY,
             lvt: [Lvt::MASKED; lvt::COUNT],
             timer: Timer::new(),

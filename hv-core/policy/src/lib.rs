@@ -2,6 +2,7 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod avic;
 pub mod control_register;
 pub mod cpuid;
 pub mod decode;
@@ -25,3 +26,4 @@ pub mod rtc;
 pub mod time;
 pub mod vcpu;
 pub mod vm;
+pub mod xen_rfc;

@@ -29,6 +29,7 @@ const NMI: u32 = 1 << 0;
 const INIT: u32 = 1 << 1;
 const SIPI: u32 = 1 << 2;
 const LOOK: u32 = 1 << 3;
+const UPDATE: u32 = 1 << 4;
 const SIPI_VECTOR: u32 = 8;
 /// The SIPI and its vector.
 const SIPI_PART: u32 = SIPI | 0xff << SIPI_VECTOR;
@@ -56,6 +57,8 @@ pub struct Letters {
     pub sipi: Option<u8>,
     /// The devices' deadlines moved.
     pub look: bool,
+    /// Whether AVIC may be on changed.
+    pub update: bool,
 }
 
 impl Default for Mailbox {
@@ -163,6 +166,26 @@ impl Mailbox {
         self.kick()
     }
 
+    /// Asks its vCPU to look whether AVIC may be on; whether its core has to be kicked for that.
+    #[must_use]
+    pub fn put_update(&self) -> bool {
+        self.other.fetch_or(UPDATE, SeqCst);
+        self.kick()
+    }
+
+    /// Whether its owner is in the guest, as far as is known: it may be on its way out.
+    pub fn in_guest(&self) -> bool {
+        matches!(self.state(), State::Guest | State::Leaving)
+    }
+
+    /// Wakes its core if that sleeps; whether it has to be kicked for it. The owner looks for what it
+    /// is woken for after it has set [`State::Asleep`].
+    #[must_use]
+    pub fn wake(&self) -> bool {
+        let (from, to) = (State::Asleep as u8, State::Host as u8);
+        self.state.compare_exchange(from, to, SeqCst, SeqCst).is_ok()
+    }
+
     fn change(&self, how: impl Fn(u32) -> u32) {
         // It never declines.
         let _ = self.other.fetch_update(SeqCst, SeqCst, |other| Some(how(other)));
@@ -195,6 +218,7 @@ impl Mailbox {
             init: other & INIT != 0,
             sipi: (other & SIPI != 0).then_some((other >> SIPI_VECTOR) as u8),
             look: other & LOOK != 0,
+            update: other & UPDATE != 0,
         }
     }
 }

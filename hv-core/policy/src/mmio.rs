@@ -1,7 +1,9 @@
 //! Nested page faults: the APIC and IOAPIC pages, evicted RAM, and everything that is not there.
 
+use crate::avic::registers;
 use crate::decode::{Decoded, Operation};
 use crate::handle::{Handled, Next, Stop};
+use crate::lapic::Mode;
 use crate::memory::GuestMemory;
 use crate::vcpu::Vcpu;
 use crate::vm::Vm;
@@ -51,10 +53,44 @@ fn beside_apic<M: GuestMemory>(
         return access(vm, vcpu, vmcb, memory, at, (Device::Ioapic, address as u32), saved);
     }
     let frame = ExitKey::number(exit::NPF, (address >> 12) as u32);
+    if vcpu.avic.active && vcpu.lapic.mode() == Mode::XApic && is_apic_page(vcpu, address) {
+        // Once per VM and activation (INH-1): the leaf stays until AVIC is inhibited.
+        vm.avic.map_leaf();
+        return Handled { key: frame, next: Next::MapApic };
+    }
     if address < vm.memory {
         return Handled { key: frame, next: Next::Map };
     }
     Handled::stop(frame, Stop::BadMemory)
+}
+
+fn is_apic_page(vcpu: &Vcpu, address: u64) -> bool {
+    address & !0xfff == vcpu.lapic.base_address()
+}
+
+/// Emulates the access that AVIC faulted (exit 402h), which names no linear address: the instruction
+/// at RIP is decoded, and works on the software APIC.
+pub fn unaccelerated<M: GuestMemory>(
+    vm: &mut Vm,
+    vcpu: &mut Vcpu,
+    vmcb: &mut Vmcb,
+    memory: &M,
+    offset: u16,
+    at: u64,
+    saved: bool,
+) -> Next {
+    let Some(decoded) = vcpu.decoder.decode(memory, vmcb.save.cr3, vmcb.save.rip) else {
+        return Next::Stop(Stop::CannotEmulate);
+    };
+    if names_unsaved(decoded) && !saved {
+        return Next::Registers;
+    }
+    let page = vm.avic.page(vcpu.index);
+    registers::take_over(&mut vcpu.lapic, page);
+    let next = emulate(vm, vcpu, vmcb, Device::Apic, offset, decoded, at);
+    registers::hand_back(&mut vcpu.lapic, page);
+    vmcb.skip(u64::from(decoded.length));
+    next.unwrap_or(Next::Stop(Stop::CannotEmulate))
 }
 
 #[derive(Clone, Copy)]
@@ -66,7 +102,7 @@ enum Device {
 /// Whether the instruction names one of the registers that the world switch leaves in the processor
 /// (RBP, R12 to R15).
 #[inline(always)]
-fn names_unsaved(decoded: Decoded) -> bool {
+pub fn names_unsaved(decoded: Decoded) -> bool {
     const UNSAVED: u32 = 1 << 5 | 0xf << 12;
     decoded.operation != Operation::StoreImmediate && UNSAVED >> decoded.register & 1 != 0
 }
@@ -162,8 +198,7 @@ fn emulate(
         Operation::StoreImmediate => Some(write(vm, vcpu, vmcb, u64::from(decoded.immediate))),
         Operation::Load | Operation::LoadSigned => {
             let value = read(vm, vcpu, device, offset, at);
-            let value = extend(value, decoded.size(), operation == Operation::LoadSigned);
-            vcpu.gprs.write_register(vmcb, register, decoded.width(), value);
+            complete_load(vcpu, vmcb, decoded, value);
             Some(Next::Enter)
         }
         Operation::Exchange => {
@@ -175,6 +210,13 @@ fn emulate(
         }
         Operation::WriteControl | Operation::ReadControl => None,
     }
+}
+
+/// Ends a load: what was read goes into the instruction's register.
+#[inline]
+pub fn complete_load(vcpu: &mut Vcpu, vmcb: &mut Vmcb, decoded: Decoded, value: u32) {
+    let value = extend(value, decoded.size(), decoded.operation == Operation::LoadSigned);
+    vcpu.gprs.write_register(vmcb, decoded.register, decoded.width(), value);
 }
 
 fn extend(value: u32, size: u8, sign: bool) -> u64 {

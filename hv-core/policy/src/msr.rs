@@ -1,5 +1,6 @@
 //! MSRs: those of the devices, those that the VMCB holds, and none else.
 
+use crate::avic::{activation, inhibits, registers};
 use crate::events;
 use crate::fault::Gp;
 use crate::handle::{Handled, Next, Stop, finish};
@@ -10,6 +11,7 @@ use crate::time::Ns;
 use crate::vcpu::Vcpu;
 use crate::vm::{Devices, Vm};
 use trapline_abi::exit::{self, ExitKey};
+use trapline_defs::apic::offset;
 use trapline_defs::msr::{
     APIC_BASE, EFER, FS_BASE, GS_BASE, HYPERV_FIRST, HYPERV_LAST, KVM_PV_EOI, MISC_ENABLE, PAT,
     TSC, TSC_DEADLINE, X2APIC_FIRST, X2APIC_LAST, efer,
@@ -28,6 +30,38 @@ pub const PASSED_THROUGH: &[u32] = &[
     trapline_defs::msr::KERNEL_GS_BASE,
 ];
 
+/// Whether x2AVIC answers an x2APIC MSR without an exit of kind [`ExitCode::MSR`]: what KVM passed
+/// through from 6.0 until 2025 (spec avic.md 5.3). The self-IPI and all but the first register of each
+/// bank are not among it, and neither is the timer's LVT, of which Zen 4 faults bit 18.
+///
+/// [`ExitCode::MSR`]: trapline_defs::exit_code::ExitCode::MSR
+pub const fn x2avic_passes(msr: u32) -> bool {
+    matches!(
+        offset::of_msr(msr),
+        offset::ID
+            | offset::VERSION
+            | offset::TPR
+            | offset::APR
+            | offset::PPR
+            | offset::EOI
+            | offset::REMOTE_READ
+            | offset::LDR
+            | offset::DFR
+            | offset::SVR
+            | offset::ISR
+            | offset::TMR
+            | offset::IRR
+            | offset::ESR
+            | offset::ICR
+            | offset::ICR_HIGH
+            | offset::LVT_THERMAL
+            ..=offset::LVT_ERROR
+                | offset::TIMER_INITIAL
+                | offset::TIMER_CURRENT
+                | offset::TIMER_DIVIDE
+    )
+}
+
 /// RDMSR or WRMSR.
 #[inline(never)]
 pub fn access<M: GuestMemory>(
@@ -44,6 +78,9 @@ pub fn access<M: GuestMemory>(
     let result = if write {
         let value = vcpu.gprs.rdx << 32 | vmcb.save.rax & 0xffff_ffff;
         if (X2APIC_FIRST..=X2APIC_LAST).contains(&msr) {
+            if vcpu.avic.active {
+                return under_avic(vm, vcpu, vmcb, key, now);
+            }
             match vcpu.lapic.write_msr(msr, value, now) {
                 Ok(effect) => {
                     vmcb.skip(2);
@@ -59,6 +96,9 @@ pub fn access<M: GuestMemory>(
         }
     } else {
         let value = if (X2APIC_FIRST..=X2APIC_LAST).contains(&msr) {
+            if vcpu.avic.active {
+                return under_avic(vm, vcpu, vmcb, key, now);
+            }
             vcpu.lapic.read_msr(msr, now)
         } else {
             read(vm, vcpu, vmcb, msr, now)
@@ -70,6 +110,34 @@ pub fn access<M: GuestMemory>(
     };
     finish(vcpu, vmcb, 2, result);
     Handled::enter(key)
+}
+
+/// An x2APIC MSR whose access exits although AVIC is on.
+#[cold]
+#[inline(never)]
+fn under_avic(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, key: ExitKey, now: Ns) -> Handled {
+    let msr = vcpu.gprs.rcx as u32;
+    let page = vm.avic.page(vcpu.index);
+    let write = vmcb.control.exit_info_1 & 1 != 0;
+    let value = vcpu.gprs.rdx << 32 | vmcb.save.rax & 0xffff_ffff;
+    let result = registers::with(&mut vcpu.lapic, page, |lapic| {
+        if write {
+            lapic.write_msr(msr, value, now).map(|effect| (effect, value))
+        } else {
+            lapic.read_msr(msr, now).map(|value| (Effect::None, value))
+        }
+    });
+    let mut next = Next::Enter;
+    let done = result.map(|(effect, value)| {
+        if write {
+            next = carry_out(vm, vcpu, vmcb, effect);
+        } else {
+            vmcb.save.rax = value & 0xffff_ffff;
+            vcpu.gprs.rdx = value >> 32;
+        }
+    });
+    finish(vcpu, vmcb, 2, done);
+    Handled { key, next }
 }
 
 /// What a write to the local APIC asks for beyond it, and the copies of its state elsewhere.
@@ -106,10 +174,11 @@ pub fn map_changed(vm: &Vm, vcpu: &mut Vcpu) {
     vm.mailbox(vcpu.index).publish(vcpu.lapic.identity());
     let handled = vm.devices().ioapic.handled_by(&vcpu.lapic);
     vcpu.lapic.set_ioapic_handled(handled);
-    let mode = vcpu.lapic.mode();
-    vcpu.cpuid.set_apic_enabled(mode != Mode::Disabled);
-    let page = if mode == Mode::XApic { vcpu.lapic.base_address() } else { Vcpu::NO_PAGE };
-    vcpu.apic_page = page;
+    vcpu.cpuid.set_apic_enabled(vcpu.lapic.mode() != Mode::Disabled);
+    if vm.features.avic {
+        inhibits::map_changed(vm, vcpu);
+    }
+    vcpu.apic_page = activation::software_page(vcpu);
 }
 
 #[cold]
@@ -204,7 +273,10 @@ fn write_hyperv<M: GuestMemory>(
                 memory.write_u8(address + at, 0);
             }
         }
-        // Nobody posts messages yet, and no AVIC has to be switched.
+        hyperv::Effect::SintChanged { transitions } if transitions > 0 && vm.features.avic => {
+            inhibits::announce(vm, vcpu);
+        }
+        // Nobody posts messages yet.
         hyperv::Effect::None
         | hyperv::Effect::EndOfMessage
         | hyperv::Effect::SintChanged { .. } => {}

@@ -1,5 +1,6 @@
 //! A vCPU, as far as the policy knows it. The rest of it is in its VMCB.
 
+use crate::avic::VcpuAvic;
 use crate::cpuid::{self, CpuidTable, Host};
 use crate::decode::Decoder;
 use crate::events::Events;
@@ -24,6 +25,8 @@ pub struct Vcpu {
     pub index: u32,
     /// vCPUs whose cores have to be kicked before it goes on, one bit each.
     pub kicks: u32,
+    /// vCPUs whose cores have to be rung (AVIC's doorbell) before it goes on, one bit each.
+    pub doorbells: u32,
     /// It waits for a SIPI after INIT.
     pub waits_for_sipi: bool,
     /// How often a SIPI started it.
@@ -54,6 +57,8 @@ pub struct Vcpu {
     pub decoder: Decoder,
     /// Its other MSRs.
     pub msrs: PlainMsrs,
+    /// What it keeps for AVIC.
+    pub avic: VcpuAvic,
 }
 
 impl Vcpu {
@@ -71,6 +76,7 @@ impl Vcpu {
         Self {
             index,
             kicks: 0,
+            doorbells: 0,
             waits_for_sipi: index != 0,
             starts: 0,
             signature: host.signature,
@@ -87,6 +93,7 @@ impl Vcpu {
             cpuid: CpuidTable::new(machine, host, cpuid::Vcpu { apic_id: index, count }),
             decoder: Decoder::new(),
             msrs: PlainMsrs { misc_enable: 1 },
+            avic: VcpuAvic { update: true, ..VcpuAvic::default() },
         }
     }
 

@@ -3,6 +3,10 @@
 //! Facts that never change are copied into each core's [`Vm`], so that the exit path reads its own
 //! memory; devices are behind one lock in [`Shared`], and vCPUs reach each other by mailboxes.
 
+use crate::avic::features::Features;
+use crate::avic::inhibits;
+use crate::avic::post;
+use crate::avic::tables::Tables;
 use crate::hyperv::{DecrementRule, Partition};
 use crate::inhibit::{Inhibits, Reason};
 use crate::ioapic::Ioapic;
@@ -65,7 +69,22 @@ pub struct Vm<'s> {
     pub soft_injection: bool,
     /// How many vCPUs it has.
     pub vcpus: u32,
+    /// Features of the processor that it uses.
+    pub features: Features,
+    /// MSR permission maps.
+    pub permissions: Permissions,
+    /// AVIC's tables.
+    pub avic: &'s Tables,
     shared: &'s Shared,
+}
+
+/// Physical addresses of MSR permission maps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Permissions {
+    /// Without x2AVIC: every x2APIC MSR exits.
+    pub plain: u64,
+    /// With x2AVIC: see [`crate::msr::x2avic_passes`].
+    pub x2avic: u64,
 }
 
 /// Guest time from the host's TSC.
@@ -112,7 +131,7 @@ impl Devices {
             ioapic: Ioapic::new(),
             rtc,
             partition,
-            // The described processor has no AVIC.
+            // Until somebody says that AVIC is used.
             inhibits: Inhibits::new(Reason::Disabled.bit()),
         }
     }
@@ -139,13 +158,47 @@ impl<'s> Vm<'s> {
     /// A core's view of a VM.
     pub fn new(
         shared: &'s Shared,
+        avic: &'s Tables,
         machine: Machine,
         seed: Option<Seed>,
         memory: u64,
         clock: GuestClock,
         vcpus: u32,
     ) -> Self {
-        Self { machine, seed, memory, clock, soft_injection: false, vcpus, shared }
+        Self {
+            machine,
+            seed,
+            memory,
+            clock,
+            soft_injection: false,
+            vcpus,
+            features: Features::default(),
+            permissions: Permissions::default(),
+            avic,
+            shared,
+        }
+    }
+
+    /// Uses these features, and makes the tables ready; before any vCPU is made.
+    pub fn use_features(&mut self, features: Features) {
+        self.features = features;
+        self.avic.reset(self.vcpus);
+        if features.avic {
+            self.devices().inhibits.clear(Reason::Disabled);
+            inhibits::start(self);
+        }
+    }
+
+    /// Tells a vCPU under AVIC that something was posted for it: its processor if it runs, its core if
+    /// that sleeps. Whoever is about to enter the guest looks by itself (AVH-011).
+    pub fn notify(&self, vcpu: &mut Vcpu, index: u32) {
+        let mailbox = self.mailbox(index);
+        if mailbox.in_guest() {
+            vcpu.doorbells |= 1 << index;
+            vcpu.rearm = true;
+        } else {
+            vcpu.kick_if(index, mailbox.wake());
+        }
     }
 
     /// The devices. Held for one access only; no guest instruction runs meanwhile.
@@ -282,6 +335,12 @@ impl<'s> Vm<'s> {
     /// another one everything, by its mailbox.
     fn hand_over(&self, vcpu: &mut Vcpu, index: u32, delivery: Delivery) {
         if index != vcpu.index {
+            if let Delivery::Interrupt { vector, level } = delivery
+                && self.features.avic
+                && post::post(self.avic, index, vector, level)
+            {
+                return self.notify(vcpu, index);
+            }
             let is_lost =
                 self.seed == Some(Seed::KickLost) && matches!(delivery, Delivery::Interrupt { .. });
             vcpu.kick_if(index, self.mailbox(index).put(delivery) && !is_lost);
@@ -306,6 +365,9 @@ impl<'s> Vm<'s> {
         });
         if letters.nmi {
             vcpu.nmi();
+        }
+        if letters.update {
+            (vcpu.avic.update, vcpu.avic.together) = (true, true);
         }
         if letters.look {
             vcpu.rearm = true;

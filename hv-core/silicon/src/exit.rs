@@ -58,6 +58,20 @@ impl Exit {
     }
 }
 
+impl<T> Outcome<T> {
+    /// The same, without the value that was read.
+    #[inline]
+    pub fn without_value(self) -> Outcome {
+        match self {
+            Self::Absorbed(_) => Outcome::Absorbed(()),
+            Self::Exit(exit) => Outcome::Exit(exit),
+            Self::Gp => Outcome::Gp,
+            Self::Physical => Outcome::Physical,
+            Self::Undefined => Outcome::Undefined,
+        }
+    }
+}
+
 /// What becomes of a guest's access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]

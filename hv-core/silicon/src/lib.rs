@@ -3,7 +3,7 @@
 //! A [`Silicon`] describes a processor: each [`Feature`] of it is real, modeled or off. A
 //! [`Processor`] plays one core of it. The caller feeds it what the guest does, and gets back what
 //! the described silicon would have reported: nothing ([`Outcome::Absorbed`]), an [`Exit`], or a
-//! `#GP` for the guest. hv-core runs [`PROFILES`] for now; the model plays [`MODEL_PROFILES`].
+//! `#GP` for the guest. [`PROFILES`] are descriptions with a name.
 //!
 //! | the guest, or the core | the model |
 //! |---|---|
@@ -66,6 +66,6 @@ pub use memory::Memory;
 pub use mmio::Access;
 pub use nested_page::{Cause, Goes, Leaf};
 pub use processor::{AvicMode, Processor};
-pub use profile::{MODEL_PROFILES, PROFILES, Quirks, Silicon, UnknownProfile};
+pub use profile::{PROFILES, Quirks, Silicon, Unreadable};
 pub use vmrun::Invalid;
 pub use x2apic::Gate;

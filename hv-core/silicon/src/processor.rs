@@ -70,6 +70,12 @@ impl Processor {
         self.in_guest
     }
 
+    /// V_APIC_BAR as VMRUN loaded it.
+    #[inline]
+    pub const fn apic_bar(&self) -> u64 {
+        self.loaded.bar
+    }
+
     /// Which AVIC VMRUN loaded.
     #[inline]
     pub const fn avic(&self) -> AvicMode {
@@ -80,6 +86,16 @@ impl Processor {
     #[inline]
     pub const fn v_intr(&self) -> VIntr {
         self.loaded.v_intr
+    }
+
+    /// Takes over what the guest did to its V_TPR and V_IRQ without the model's help: by MOV CR8 that
+    /// nothing intercepts, and by taking a V_IRQ that the processor underneath delivered.
+    #[inline]
+    pub const fn underneath(&mut self, v_intr: VIntr) {
+        self.loaded.v_intr.set_v_tpr(v_intr.v_tpr());
+        if matches!(self.loaded.mode, AvicMode::Off) {
+            self.loaded.v_intr.set_v_irq(v_intr.v_irq());
+        }
     }
 
     /// Whether an interrupt of the backing page is latched as pending ("V_INTR" of AVIC).

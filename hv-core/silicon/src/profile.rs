@@ -32,15 +32,35 @@ pub struct Silicon {
     quirks: Quirks,
 }
 
-/// A profile that this version does not have.
+/// Why a text describes no silicon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownProfile;
+pub enum Unreadable<'a> {
+    /// No profile of [`PROFILES`] has that name.
+    Profile(&'a str),
+    /// No [`Feature`] has that name.
+    Feature(&'a str),
+    /// It is not a feature and its mode: `avic=off`.
+    Mode(&'a str),
+}
 
-/// The profiles that hv-core runs. It asks for no others through [`Silicon::profile`], so that no
-/// result can claim silicon that was not there; what the model can play is [`MODEL_PROFILES`].
-pub const PROFILES: &[&str] = &["none"];
+impl core::fmt::Display for Unreadable<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Profile(name) => write!(f, "no silicon profile `{name}`; there is {PROFILES:?}"),
+            Self::Feature(name) => {
+                let known = Feature::ALL.map(Feature::name);
+                write!(f, "no silicon feature `{name}`; there is {known:?}")
+            }
+            Self::Mode(word) => {
+                write!(f, "`{word}` is not FEATURE=MODE with real, modeled or off as the mode")
+            }
+        }
+    }
+}
 
-/// The profiles that the model can play ([`Silicon::described`]), oldest silicon first.
+impl core::error::Error for Unreadable<'_> {}
+
+/// The profiles, oldest silicon first.
 ///
 /// | name | describes |
 /// |---|---|
@@ -50,39 +70,56 @@ pub const PROFILES: &[&str] = &["none"];
 /// | `zen4` | x2AVIC and VNMI on top |
 /// | `zen5` | Idle HLT on top |
 /// | `host` | whatever the machine has, all of it real |
-pub const MODEL_PROFILES: &[&str] = &["none", "zen2", "zen3", "zen4", "zen5", "host"];
+pub const PROFILES: &[&str] = &["none", "zen2", "zen3", "zen4", "zen5", "host"];
 
 impl Silicon {
     /// No feature at all.
     pub const NONE: Self = Self { modes: [Mode::Off; 5], quirks: Quirks::empty() };
 
-    /// The profile with that name, of those that hv-core runs.
+    /// Reads a description: a profile's name, then features that are otherwise, as words:
+    /// `zen4 vnmi=off`, `none idle-hlt=modeled`, `zen4 avic=real x2avic=real`. `machine` is what CPUID
+    /// says of the processor underneath, for `host`. [`Silicon::check`] the result.
     ///
     /// # Errors
-    /// [`UnknownProfile`] for a name that is not in [`PROFILES`].
-    pub fn profile(name: &str) -> Result<Self, UnknownProfile> {
-        if PROFILES.contains(&name) { Ok(Self::NONE) } else { Err(UnknownProfile) }
+    /// See [`Unreadable`].
+    pub fn read(text: &str, machine: Enumeration) -> Result<Self, Unreadable<'_>> {
+        let mut words = text.split_ascii_whitespace();
+        let name = words.next().unwrap_or("");
+        let mut silicon = Self::profile(name, machine).ok_or(Unreadable::Profile(name))?;
+        for word in words {
+            let (name, mode) = word.split_once('=').ok_or(Unreadable::Mode(word))?;
+            let feature = Feature::named(name).ok_or(Unreadable::Feature(name))?;
+            let mode = Mode::named(mode).ok_or(Unreadable::Mode(word))?;
+            silicon = silicon.with(feature, mode);
+        }
+        Ok(silicon)
     }
 
-    /// The profile with that name, of those that the model can play; `machine` is what CPUID says
-    /// of the processor underneath, for `host`.
-    ///
-    /// # Errors
-    /// [`UnknownProfile`] for a name that is not in [`MODEL_PROFILES`].
-    pub fn described(name: &str, machine: Enumeration) -> Result<Self, UnknownProfile> {
+    fn profile(name: &str, machine: Enumeration) -> Option<Self> {
         use Feature::{Avic, IdleHlt, VGif, Vnmi, X2Avic};
         let modeled = |features: &[Feature]| {
             features.iter().fold(Self::NONE, |all, &feature| all.with(feature, Mode::Modeled))
         };
-        Ok(match name {
+        Some(match name {
             "none" => Self::NONE,
             "zen2" => modeled(&[Avic, VGif]).with_quirks(Quirks::ERRATUM_1235),
             "zen3" => modeled(&[Avic, VGif]).with_quirks(Quirks::AVIC_HIDDEN),
             "zen4" => modeled(&[Avic, X2Avic, Vnmi, VGif]),
             "zen5" => modeled(&[Avic, X2Avic, IdleHlt, Vnmi, VGif]),
             "host" => machine.silicon(),
-            _ => return Err(UnknownProfile),
+            _ => return None,
         })
+    }
+
+    /// The features in `mode`, one bit each in the order of [`Feature::ALL`].
+    pub fn mask(&self, mode: Mode) -> u8 {
+        let bit = |feature: Feature| u8::from(self.mode(feature) == mode) << feature as u8;
+        Feature::ALL.into_iter().map(bit).sum()
+    }
+
+    /// Whether any feature is in `mode`.
+    pub fn any(&self, mode: Mode) -> bool {
+        self.modes.contains(&mode)
     }
 
     /// The same processor with one feature otherwise. [`Silicon::check`] the result.

@@ -1,7 +1,8 @@
 //! The host's IDT.
 //!
-//! hv-core runs with GIF or IF clear except in three places (`svm::gif::take_pending`,
-//! `apic::take_pending`, `apic::wait`), and expects two interrupts there: its timer and a kick. Others
+//! hv-core runs with GIF or IF clear except in four places (`svm::gif::take_pending`,
+//! `apic::take_pending`, `apic::wait`, `apic::sleep_in_guest`), and expects three interrupts there: its
+//! timer, a kick and a doorbell. Others
 //! are what firmware left pending: they are ended and forgotten, and so is an NMI. Exceptions are fatal.
 
 // UNSAFETY: interrupt entry points.
@@ -20,6 +21,8 @@ use x86_64::structures::idt::{Entry, HandlerFunc, InterruptDescriptorTable};
 pub const TIMER: u8 = 0x41;
 /// Vector of kicks from other cores: their only effect is to interrupt.
 pub const KICK: u8 = 0x42;
+/// Vector of the model's doorbells. In one word of the IRR with the two above.
+pub const DOORBELL: u8 = 0x43;
 /// Vector of spurious interrupts.
 pub const SPURIOUS: u8 = 0xff;
 

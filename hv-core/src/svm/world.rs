@@ -18,7 +18,8 @@
 
 use crate::arch::page::{Page, physical};
 use crate::core_block::CoreBlock;
-use crate::run::{Turn, on_exit, on_exit_by_register};
+use crate::modeled;
+use crate::run::{self, Turn};
 use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
 use trapline_defs::vmcb::Vmcb;
@@ -50,6 +51,27 @@ pub struct World {
     vmcb: *mut Vmcb,
     /// Where the host's FS, GS, TR, LDTR and MSRs are kept.
     host: u64,
+    /// What is called after each #VMEXIT: one pair of functions for the whole of a scenario, so the
+    /// processor predicts it. A comparison instead would cost every exit two instructions.
+    handlers: Handlers,
+}
+
+/// What the world switch calls.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Handlers {
+    /// After #VMEXIT, with the TSC of it.
+    on_exit: unsafe extern "C" fn(&mut CoreBlock, u64) -> Turn,
+    /// If that asked for all registers.
+    by_register: unsafe extern "C" fn(&mut CoreBlock) -> Turn,
+}
+
+impl Handlers {
+    /// An exit of the processor underneath is an exit.
+    pub const PLAIN: Self = Self { on_exit: run::on_exit, by_register: run::on_exit_by_register };
+    /// It is the silicon model's first.
+    pub const MODELED: Self =
+        Self { on_exit: modeled::on_trap, by_register: modeled::on_trap_by_register };
 }
 
 /// A core's pages for SVM.
@@ -76,7 +98,23 @@ unsafe impl Send for World {}
 impl World {
     /// The world of a core that owns these pages.
     pub fn new(vmcb: &'static mut Vmcb, host: &'static mut Page) -> Self {
-        Self { fx: FxArea::RESET, entered_at: 0, host: physical(host), vmcb }
+        Self {
+            fx: FxArea::RESET,
+            entered_at: 0,
+            host: physical(host),
+            vmcb,
+            handlers: Handlers::PLAIN,
+        }
+    }
+
+    /// Which functions answer its exits from now on.
+    pub fn answer_by(&mut self, handlers: Handlers) {
+        self.handlers = handlers;
+    }
+
+    /// The VMCB's physical address.
+    pub fn vmcb_address(&self) -> u64 {
+        self.vmcb as u64
     }
 
     /// The VMCB.
@@ -169,7 +207,7 @@ unsafe extern "C" fn enter(_core: &mut CoreBlock) {
         "ldmxcsr [rip + {mxcsr}]",
         "mov rax, [rdi + {host}]",
         "vmload rax",
-        "call {on_exit}",
+        "call [rdi + {on_exit}]",
         "cmp al, {enter}",
         "je 2b",
         // Something rarer: the registers that C functions preserve are needed, or the loop ends.
@@ -181,7 +219,7 @@ unsafe extern "C" fn enter(_core: &mut CoreBlock) {
         "mov [rdi + {r15}], r15",
         "test al, al",
         "jz 3f",
-        "call {on_exit_by_register}",
+        "call [rdi + {by_register}]",
         "mov rdi, [rsp]",
         "mov rbp, [rdi + {rbp}]",
         "mov r12, [rdi + {r12}]",
@@ -219,8 +257,8 @@ unsafe extern "C" fn enter(_core: &mut CoreBlock) {
         r15 = const gpr!(r15),
         mxcsr = sym DEFAULT_MXCSR,
         enter = const Turn::Enter as u8,
-        on_exit = sym on_exit,
-        on_exit_by_register = sym on_exit_by_register,
+        on_exit = const offset_of!(CoreBlock, world.handlers.on_exit),
+        by_register = const offset_of!(CoreBlock, world.handlers.by_register),
     )
 }
 

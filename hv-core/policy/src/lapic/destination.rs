@@ -62,6 +62,26 @@ impl Lapic {
 }
 
 impl Identity {
+    /// Which interface the APIC offers.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The id that physical destinations are compared with.
+    pub fn physical_id(&self) -> u32 {
+        if self.mode == Mode::X2Apic { self.id } else { self.id_register >> 24 }
+    }
+
+    /// The logical destination register.
+    pub fn ldr(&self) -> u32 {
+        self.ldr
+    }
+
+    /// The destination format register.
+    pub fn dfr(&self) -> u32 {
+        self.dfr
+    }
+
     /// SVR bit 8.
     pub fn software_enabled(&self) -> bool {
         self.software_enabled

@@ -65,7 +65,7 @@ impl Lapic {
 
     /// AVIC was switched on or off for this vCPU.
     ///
-    /// While it is on nothing requests events here (hardware evaluates IRR) and no cache holds. The
+    /// While it is on no vector is injected from here (hardware evaluates IRR) and no cache holds. The
     /// caller carries the vectors over with [`Lapic::load_vectors`].
     pub fn set_apicv_active(&mut self, active: bool) {
         self.apicv_active = active;
@@ -79,6 +79,16 @@ impl Lapic {
         self.tmr = tmr;
         self.forget_caches();
         self.update_ppr();
+    }
+
+    /// Takes over what the guest wrote to the ICR without the software's help.
+    pub fn adopt_command(&mut self, low: u32, high: u32) {
+        (self.icr_low, self.icr_high) = (low, high);
+    }
+
+    /// The ICR as two words, in either mode.
+    pub fn command(&self) -> (u32, u32) {
+        (self.icr_low, self.icr_high)
     }
 
     /// The vectors of which the IOAPIC wants to see the EOI, as its scan found them.

@@ -2,7 +2,7 @@
 
 use trapline_defs::apic::error::RECEIVE_ILLEGAL_VECTOR;
 
-use super::{Eoi, Lapic, Mode};
+use super::{Eoi, Lapic, Mode, Vectors};
 
 impl Lapic {
     /// Task priority.
@@ -76,7 +76,9 @@ impl Lapic {
         if vector < 16 && self.raise_error(RECEIVE_ILLEGAL_VECTOR) {
             return false;
         }
-        // TMR first: under AVIC the processor looks at it when the guest writes EOI.
+        if self.apicv_active {
+            return self.accept_for_page(vector, level);
+        }
         if level {
             self.tmr.insert(vector);
         } else {
@@ -84,10 +86,26 @@ impl Lapic {
         }
         self.irr.insert(vector);
         self.irr_pending = true;
-        if !self.apicv_active {
-            self.event_request = true;
-        }
+        self.event_request = true;
         true
+    }
+
+    /// Under AVIC the vector goes to the backing page, before the next entry.
+    #[cold]
+    fn accept_for_page(&mut self, vector: u8, level: bool) -> bool {
+        self.posted.insert(vector);
+        if level {
+            self.posted_level.insert(vector);
+        } else {
+            self.posted_level.remove(vector);
+        }
+        self.event_request = true;
+        true
+    }
+
+    /// Takes out what arrived under AVIC: vectors, and which of them by level.
+    pub fn take_posted(&mut self) -> (Vectors, Vectors) {
+        (core::mem::take(&mut self.posted), core::mem::take(&mut self.posted_level))
     }
 
     /// The vector to inject now, if priorities allow one.

@@ -1,7 +1,7 @@
 //! One bit per vector.
 
 /// A set of interrupt vectors, in the layout of IRR, ISR and TMR: eight words, vector 0 lowest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vectors(pub [u32; 8]);
 
 impl Vectors {

@@ -140,7 +140,7 @@ pub fn machine() -> Enumeration {
 }
 
 pub fn silicon(name: &str) -> Silicon {
-    Silicon::described(name, machine()).unwrap()
+    Silicon::read(name, machine()).unwrap()
 }
 
 pub struct Bench {

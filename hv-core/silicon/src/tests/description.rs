@@ -1,10 +1,7 @@
 //! Profiles, overrides and what a machine can carry.
 
 use super::bench::{machine, silicon};
-use crate::{
-    Chance, Enumeration, Feature, Impossible, Knobs, MODEL_PROFILES, Mode, PROFILES, Quirks,
-    Silicon, UnknownProfile,
-};
+use crate::{Chance, Enumeration, Feature, Impossible, Knobs, Mode, PROFILES, Quirks, Silicon};
 use trapline_defs::cpuid::SvmFeatures;
 
 /// QEMU's TCG: nested paging and vGIF, nothing else of interest.
@@ -13,20 +10,32 @@ fn tcg() -> Enumeration {
 }
 
 #[test]
-fn only_what_is_there_can_be_asked_for() {
-    let none = Silicon::profile("none").unwrap();
-    assert_eq!(none.mode(Feature::Avic), Mode::Off);
-    assert_eq!(Silicon::profile("zen5"), Err(UnknownProfile));
-    assert_eq!(PROFILES, ["none"]);
+fn every_profile_exists_and_runs_under_tcg() {
+    for name in PROFILES {
+        let silicon = Silicon::read(name, tcg()).unwrap();
+        assert_eq!(silicon.check(tcg()), Ok(()), "{name}");
+    }
 }
 
 #[test]
-fn every_model_profile_exists_and_runs_under_tcg() {
-    for name in MODEL_PROFILES {
-        let silicon = Silicon::described(name, tcg()).unwrap();
-        assert_eq!(silicon.check(tcg()), Ok(()), "{name}");
+fn features_can_be_otherwise_than_in_the_profile() {
+    let read = |text| Silicon::read(text, tcg());
+    let silicon = read("zen4 vnmi=off idle-hlt=modeled avic=real x2avic=real").unwrap();
+    assert_eq!(silicon.mode(Feature::Vnmi), Mode::Off);
+    assert_eq!(silicon.mode(Feature::IdleHlt), Mode::Modeled);
+    assert_eq!(silicon.mode(Feature::X2Avic), Mode::Real);
+    assert_eq!(silicon.mode(Feature::VGif), Mode::Modeled);
+    assert!(silicon.any(Mode::Real) && !read("none").unwrap().any(Mode::Modeled));
+    for (text, why) in [
+        ("", "no silicon profile ``"),
+        ("zen6", "no silicon profile `zen6`; there is [\"none\", "),
+        ("zen4 avic2=off", "no silicon feature `avic2`; there is [\"avic\", "),
+        ("zen4 avic", "`avic` is not FEATURE=MODE"),
+        ("zen4 avic=on", "`avic=on` is not FEATURE=MODE"),
+    ] {
+        let error = read(text).unwrap_err().to_string();
+        assert!(error.starts_with(why), "{text}: {error}");
     }
-    assert_eq!(Silicon::described("zen6", tcg()), Err(UnknownProfile));
 }
 
 #[test]
@@ -63,10 +72,10 @@ fn zen2_comes_with_its_erratum() {
 
 #[test]
 fn the_host_profile_is_what_cpuid_says() {
-    let host = Silicon::described("host", tcg()).unwrap();
+    let host = Silicon::read("host", tcg()).unwrap();
     assert_eq!(host.mode(Feature::VGif), Mode::Real);
     assert_eq!(host.mode(Feature::Avic), Mode::Off);
-    let host = Silicon::described("host", Enumeration::of(1 << 6, 1 << 13 | 1 << 18 | 1 << 27));
+    let host = Silicon::read("host", Enumeration::of(1 << 6, 1 << 13 | 1 << 18 | 1 << 27));
     let host = host.unwrap();
     assert_eq!((host.mode(Feature::Avic), host.mode(Feature::X2Avic)), (Mode::Real, Mode::Real));
     assert_eq!(host.quirks(), Quirks::X2AVIC_EXT | Quirks::EXTENDED_LVT);

@@ -213,12 +213,17 @@ fn pv_eoi_survives_a_re_injection() {
 }
 
 #[test]
-fn under_avic_nothing_requests_events_and_pv_eoi_is_never_possible() {
+fn under_avic_vectors_are_for_the_page_and_pv_eoi_is_never_possible() {
     let mut apic = xapic();
     apic.set_apicv_active(true);
     apic.accept(0x50, false);
-    assert!(!requested(&mut apic));
+    apic.accept(0x61, true);
+    assert!(requested(&mut apic), "they have to be posted before the next entry");
+    assert_eq!(apic.deliverable(), None);
     assert!(!apic.pv_eoi_possible());
+    let (posted, level) = apic.take_posted();
+    assert!(posted.has(0x50) && posted.has(0x61));
+    assert!(!level.has(0x50) && level.has(0x61));
     let mut isr = Vectors::EMPTY;
     isr.insert(0x50);
     apic.set_apicv_active(false);

@@ -1,0 +1,1 @@
+//! AVIC, as a hypervisor uses it.

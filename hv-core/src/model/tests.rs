@@ -1,0 +1,1 @@
+//! The model as a processor that a policy could run on.
