@@ -95,6 +95,16 @@ pub fn evict<T: ?Sized>(thing: &T) {
     assert!(answer == 0, "the target cannot evict a page");
 }
 
+/// Sets a field of the laboratory; 0, or [`UNAVAILABLE`].
+pub(crate) fn poke(field: u64, value: u64) -> u64 {
+    other_call(Call::Poke as u64, field, 0, value, 0)
+}
+
+/// Reads a field of the laboratory, or [`UNAVAILABLE`].
+pub(crate) fn peek(field: u64) -> u64 {
+    other_call(Call::Peek as u64, field, 0, 0, 0)
+}
+
 /// The payload is done.
 pub fn done() -> ! {
     call(Call::Done, &[], 0, 0);

@@ -17,6 +17,7 @@ pub mod call;
 pub mod cpu;
 pub mod interrupt;
 pub mod ioapic;
+pub mod laboratory;
 pub mod payload;
 pub mod rtc;
 pub mod smp;

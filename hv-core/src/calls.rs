@@ -5,7 +5,7 @@
 
 use crate::core_block::CoreBlock;
 use crate::scenario::End;
-use crate::{clock, report, run};
+use crate::{clock, laboratory, report, run};
 use trapline_abi::boot::GUEST_MEMORY;
 use trapline_abi::call::{Call, Query, UNAVAILABLE};
 use trapline_abi::record::{Level, Outcome, Record};
@@ -106,6 +106,8 @@ pub fn answer(core: &mut CoreBlock) -> Option<End> {
             return Some(End::new(Outcome::Panic, format_args!("{message}")));
         }
         Call::Query => answer = query(core, first),
+        Call::Poke => answer = laboratory::poke(core, first, third),
+        Call::Peek => answer = laboratory::peek(core, first),
         Call::Evict => {
             // Nobody else's TLB is flushed.
             if first >= GUEST_MEMORY || core.vm.vcpus > 1 {

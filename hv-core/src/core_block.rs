@@ -8,6 +8,7 @@ use crate::apic::HostApic;
 use crate::calls::OpenWindow;
 use crate::clock::Clock;
 use crate::guest_memory::GuestRam;
+use crate::laboratory::Rings;
 use crate::outbox::Outbox;
 use crate::scenario::End;
 use crate::svm::tables::VmTables;
@@ -52,6 +53,14 @@ pub struct CoreBlock {
     pub model: Model,
     /// The model plays: not all features are the processor's own.
     pub model_plays: bool,
+    /// The payload is the hypervisor (policy `laboratory`).
+    pub is_laboratory: bool,
+    /// Doorbells that its processor rang, in the laboratory.
+    pub rings: Rings,
+    /// Which core it is.
+    pub number: usize,
+    /// Width of physical addresses.
+    pub physical_bits: u8,
     /// Traps, where they are not the exits.
     pub traps: Traps,
     /// Its accounts.

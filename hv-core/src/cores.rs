@@ -156,6 +156,12 @@ pub fn ring(apic: &HostApic, mask: u32) {
     }
 }
 
+/// Whether a core of ours has this APIC id.
+pub fn is_host(id: u16) -> bool {
+    let up = UP.load(SeqCst);
+    (0..MAX_CORES).any(|number| up >> number & 1 != 0 && host_id(number) == id)
+}
+
 /// Host APIC id of a core.
 pub fn host_id(number: usize) -> u16 {
     IDS[number].load(SeqCst) as u16

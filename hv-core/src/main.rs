@@ -21,6 +21,7 @@ mod debug_exit;
 mod guest;
 mod guest_memory;
 mod host_memory;
+mod laboratory;
 mod modeled;
 mod outbox;
 mod panic;

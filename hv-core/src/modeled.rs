@@ -9,14 +9,25 @@
 use crate::core_block::{CoreBlock, Left};
 use crate::host_memory::HostMemory;
 use crate::run::{self, Turn};
-use crate::{apic, clock, scenario, svm};
+use crate::{apic, clock, cores, scenario, svm};
 use hv_core::model::{Around, Seen};
 use trapline_defs::exit_code::ExitCode;
+use trapline_policy::avic::tables::LEAF_WRITABLE;
 use trapline_policy::handle::Stop;
+use trapline_policy::laboratory;
+use trapline_policy::vm::Vm;
 use trapline_silicon::Leaf;
 
-/// The leaf that the policy puts at the APIC page: readable, writable, user.
-const LEAF: Leaf = Leaf { writable: true, user: true, executable: true };
+/// The leaf that the policy put at the APIC page.
+#[inline(always)]
+fn leaf(vm: &Vm<'_>) -> Option<Leaf> {
+    let leaf = vm.avic.leaf();
+    (leaf != 0).then_some(Leaf {
+        writable: leaf & LEAF_WRITABLE != 0,
+        user: true,
+        executable: true,
+    })
+}
 
 /// One trap; it happened at TSC `exited_at`. As [`run::on_exit`].
 ///
@@ -26,7 +37,7 @@ pub unsafe extern "C" fn on_trap(core: &mut CoreBlock, exited_at: u64) -> Turn {
     core.account.close(core.world.entered_at);
     let code = core.world.vmcb().control.exit_code.0;
     core.traps.add(code);
-    let seen = look(core, false);
+    let seen = if core.model_plays { look(core, false) } else { Seen::Exit };
     if seen == Seen::Absorbed {
         return resume(core);
     }
@@ -47,6 +58,7 @@ pub unsafe extern "C" fn on_trap_by_register(core: &mut CoreBlock) -> Turn {
     let exited_at = core.exited_at;
     match look(core, true) {
         Seen::Absorbed => resume(core),
+        Seen::Exit if core.vcpu.laboratory.is_engaged() => exit(core, exited_at),
         Seen::Exit => {
             leave_guest(core);
             // SAFETY: all registers are saved.
@@ -59,10 +71,18 @@ pub unsafe extern "C" fn on_trap_by_register(core: &mut CoreBlock) -> Turn {
 
 #[inline(always)]
 fn look(core: &mut CoreBlock, saved: bool) -> Seen {
-    let CoreBlock { world, vcpu, vm, memory, apic, model, .. } = core;
-    let leaf = if vm.avic.has_leaf() { Some(LEAF) } else { None };
-    let around = Around { guest: memory, memory: &HostMemory, leaf, saved };
-    model.trap(vcpu, world.vmcb(), &around, |id| apic.ring(u32::from(id)))
+    let CoreBlock { world, vcpu, vm, memory, apic, model, is_laboratory, rings, .. } = core;
+    let around = Around { guest: memory, memory: &HostMemory, leaf: leaf(vm), saved };
+    let ring = |id: u16| {
+        if *is_laboratory {
+            rings.note(id);
+        }
+        // In the laboratory a table may name a core that is not there.
+        if !*is_laboratory || cores::is_host(id) {
+            apic.ring(u32::from(id));
+        }
+    };
+    model.trap(vcpu, world.vmcb(), &around, ring)
 }
 
 /// Back into the guest; the trap was none of the policy's business.
@@ -101,12 +121,27 @@ fn act(core: &mut CoreBlock, seen: Seen, exited_at: u64) -> Turn {
 /// An exit of the described processor.
 fn exit(core: &mut CoreBlock, exited_at: u64) -> Turn {
     leave_guest(core);
-    let turn = run::on_any_exit(core, exited_at);
+    let turn = if core.vcpu.laboratory.is_engaged() {
+        keep(core, exited_at)
+    } else {
+        run::on_any_exit(core, exited_at)
+    };
     enter_again(core, turn)
 }
 
+/// The laboratory keeps the exit, and the guest goes on.
+fn keep(core: &mut CoreBlock, exited_at: u64) -> Turn {
+    let CoreBlock { world, vcpu, vm, memory, .. } = core;
+    let vmcb = world.vmcb();
+    let rip = vmcb.save.rip;
+    let handled = laboratory::exit(vcpu, vmcb, memory, exited_at, vm.soft_injection);
+    run::account(core, handled, rip, exited_at)
+}
+
 fn leave_guest(core: &mut CoreBlock) {
-    core.model.leave(core.world.vmcb());
+    if core.model_plays {
+        core.model.leave(core.world.vmcb());
+    }
     core.mailbox.left();
 }
 
@@ -116,6 +151,9 @@ fn enter_again(core: &mut CoreBlock, turn: Turn) -> Turn {
 
 /// VMRUN of the described processor, once everything is ready for it. It may exit at once.
 pub fn enter(core: &mut CoreBlock) -> Turn {
+    if !core.model_plays {
+        return Turn::Enter;
+    }
     let CoreBlock { world, model, .. } = core;
     let address = world.vmcb_address();
     match model.enter(address, world.vmcb(), &HostMemory) {
@@ -126,7 +164,11 @@ pub fn enter(core: &mut CoreBlock) -> Turn {
             control.exit_code = ExitCode(u64::MAX);
             (control.exit_info_1, control.exit_info_2) = (0, 0);
             let now = clock::now();
-            let turn = run::on_any_exit(core, now);
+            let turn = if core.vcpu.laboratory.is_engaged() {
+                keep(core, now)
+            } else {
+                run::on_any_exit(core, now)
+            };
             enter_again(core, turn)
         }
     }

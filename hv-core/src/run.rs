@@ -87,7 +87,7 @@ pub unsafe fn on_exit_by_register_or_not(core: &mut CoreBlock, exited_at: u64) -
 }
 
 #[inline(always)]
-fn account(core: &mut CoreBlock, handled: Handled, rip: u64, exited_at: u64) -> Turn {
+pub fn account(core: &mut CoreBlock, handled: Handled, rip: u64, exited_at: u64) -> Turn {
     core.last_exits.push(handled.key, rip, exited_at);
     core.exits_left -= 1;
     if handled.next != Next::Enter || core.vcpu.rearm || core.exits_left == 0 {
@@ -180,7 +180,7 @@ pub fn enter(core: &mut CoreBlock) -> Option<Left> {
             }
             let CoreBlock { world, vcpu, vm, .. } = core;
             activation::update(vm, vcpu, world.vmcb());
-            if !vm.avic.has_leaf() {
+            if vm.avic.leaf() == 0 {
                 core.tables.unmap_apic();
             }
             if let Some(left) = collect(core) {
@@ -278,7 +278,7 @@ pub fn arm(core: &mut CoreBlock) {
     // The bootstrap vCPU's core keeps the devices' time.
     let devices = if core.vcpu.index == 0 { core.vm.next_deadline() } else { Ns::NEVER };
     let deadline = core.vcpu.lapic.next_deadline().min(devices);
-    let mut wanted = core.ends_at;
+    let mut wanted = core.ends_at.min(core.vcpu.laboratory.deadline);
     if deadline != Ns::NEVER {
         let ticks = core.vm.clock.ticks(deadline.0);
         wanted = wanted.min(ticks.saturating_add(core.vm.clock.offset.wrapping_neg()));

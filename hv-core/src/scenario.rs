@@ -8,6 +8,7 @@ use crate::arch::page::Slot;
 use crate::clock::{self, Clock};
 use crate::core_block::{CoreBlock, Left};
 use crate::guest_memory::GuestRam;
+use crate::laboratory::{self, Rings};
 use crate::outbox::Outbox;
 use crate::run::Turn;
 use crate::svm::tables::VM_TABLES;
@@ -20,7 +21,7 @@ use hv_core::model::{Model, Underneath};
 use hv_core::payload::Payload as Elf;
 use hv_core::traps::Traps;
 use trapline_abi::boot::GUEST_MEMORY;
-use trapline_abi::plan::{Machine, Payload, Scenario};
+use trapline_abi::plan::{Machine, Payload, Policy, Scenario};
 use trapline_abi::record::{Level, Outcome, Record};
 use trapline_policy::avic::features::{Features, Offered};
 use trapline_policy::avic::tables::Tables;
@@ -227,6 +228,13 @@ fn prepare(bench: &Bench, scenario: &Scenario<'_>, elf: &Elf<'_>, silicon: Silic
         running::load(&vm, &mut core.vcpu, host_id);
         core.traps = Traps::NONE;
         core.model_plays = silicon.any(Mode::Modeled);
+        core.is_laboratory = scenario.policy == Policy::Laboratory;
+        core.rings = Rings::NONE;
+        core.number = index as usize;
+        core.physical_bits = bench.host.physical_bits;
+        if core.is_laboratory {
+            core.world.vmcb().control.msrpm_base = laboratory::reset_map();
+        }
         core.model = Model::new(
             silicon,
             Knobs::of(&silicon),
@@ -237,7 +245,8 @@ fn prepare(bench: &Bench, scenario: &Scenario<'_>, elf: &Elf<'_>, silicon: Silic
                 soft_injection: bench.is_tcg,
             },
         );
-        let handlers = if core.model_plays { Handlers::MODELED } else { Handlers::PLAIN };
+        let first = core.model_plays || core.is_laboratory;
+        let handlers = if first { Handlers::MODELED } else { Handlers::PLAIN };
         core.world.answer_by(handlers);
         core.account.reset();
         core.last_exits = LastExits::new();
@@ -282,6 +291,10 @@ pub fn idle_block(
         vcpu: Vcpu::new(&NO_MACHINE, &host, clock.tsc_khz, 0, 1),
         model: Model::new(Silicon::NONE, Knobs::default(), NO_PROCESSOR),
         model_plays: false,
+        is_laboratory: false,
+        rings: Rings::NONE,
+        number: 0,
+        physical_bits: 36,
         traps: Traps::NONE,
         account,
         mailbox: shared.mailbox(0),

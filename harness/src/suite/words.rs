@@ -8,6 +8,7 @@ pub(super) const POLICIES: &[(&str, Policy)] = &[
     ("kvm-6.12", Policy::Kvm612),
     ("kvm-6.18", Policy::Kvm618),
     ("xen-avic-rfc", Policy::XenAvicRfc),
+    ("laboratory", Policy::Laboratory),
 ];
 
 /// The faults that can be put in.
@@ -62,10 +63,10 @@ mod tests {
     fn every_value_has_a_word() {
         for &(_, policy) in POLICIES {
             match policy {
-                Policy::Kvm612 | Policy::Kvm618 | Policy::XenAvicRfc => {}
+                Policy::Kvm612 | Policy::Kvm618 | Policy::XenAvicRfc | Policy::Laboratory => {}
             }
         }
-        assert_eq!(POLICIES.len(), 3);
+        assert_eq!(POLICIES.len(), 4);
         for &(_, seed) in SEEDS {
             match seed {
                 Seed::AutoEoiDecrement

@@ -40,12 +40,16 @@ pub enum Call {
     /// Drops the nested mapping of the page at RBX (a guest-physical address), so that its next
     /// use costs a nested page fault, as a swapped-out page would. Answers 0, or [`UNAVAILABLE`].
     Evict,
+    /// Sets a [`crate::laboratory::Field`], RBX, to RDX. Answers 0, or [`UNAVAILABLE`].
+    Poke,
+    /// Reads a [`crate::laboratory::Field`], RBX. Answers it, or [`UNAVAILABLE`].
+    Peek,
 }
 
 impl Call {
     /// The call with that number.
     pub const fn from_number(number: u64) -> Option<Self> {
-        const ALL: [Call; 9] = [
+        const ALL: [Call; 11] = [
             Call::Begin,
             Call::End,
             Call::Check,
@@ -55,6 +59,8 @@ impl Call {
             Call::Panic,
             Call::Query,
             Call::Evict,
+            Call::Poke,
+            Call::Peek,
         ];
         let index = number.wrapping_sub(BASE);
         if index < ALL.len() as u64 { Some(ALL[index as usize]) } else { None }
@@ -94,10 +100,10 @@ mod tests {
 
     #[test]
     fn numbers_round_trip() {
-        for n in 0..9 {
+        for n in 0..11 {
             assert_eq!(Call::from_number(BASE + n).unwrap() as u64, BASE + n);
         }
-        assert_eq!(Call::from_number(BASE + 9), None);
+        assert_eq!(Call::from_number(BASE + 11), None);
         assert_eq!(Call::from_number(0), None);
     }
 }

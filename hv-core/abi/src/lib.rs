@@ -15,6 +15,7 @@ pub mod call;
 pub mod descriptor;
 pub mod exit;
 pub mod frame;
+pub mod laboratory;
 pub mod plan;
 pub mod record;
 

@@ -64,6 +64,8 @@ pub enum Policy {
     Kvm618,
     /// Xen's AVIC series of 2016 to 2018 (`xen-avic-rfc`): KVM 6.12 but for its answers to AVIC's exits.
     XenAvicRfc,
+    /// None: the payload is the hypervisor of its own vCPU (`laboratory`).
+    Laboratory,
 }
 
 /// Parameters of the hypervisor's module, named as those of `kvm_amd`.

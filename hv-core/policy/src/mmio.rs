@@ -1,6 +1,7 @@
 //! Nested page faults: the APIC and IOAPIC pages, evicted RAM, and everything that is not there.
 
 use crate::avic::registers;
+use crate::avic::tables::{LEAF_PRESENT, LEAF_WRITABLE};
 use crate::decode::{Decoded, Operation};
 use crate::handle::{Handled, Next, Stop};
 use crate::lapic::Mode;
@@ -55,7 +56,7 @@ fn beside_apic<M: GuestMemory>(
     let frame = ExitKey::number(exit::NPF, (address >> 12) as u32);
     if vcpu.avic.active && vcpu.lapic.mode() == Mode::XApic && is_apic_page(vcpu, address) {
         // Once per VM and activation (INH-1): the leaf stays until AVIC is inhibited.
-        vm.avic.map_leaf();
+        vm.avic.set_leaf(LEAF_PRESENT | LEAF_WRITABLE);
         return Handled { key: frame, next: Next::MapApic };
     }
     if address < vm.memory {

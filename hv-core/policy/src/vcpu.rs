@@ -6,6 +6,7 @@ use crate::decode::Decoder;
 use crate::events::Events;
 use crate::gprs::Gprs;
 use crate::hyperv::Synic;
+use crate::laboratory::Laboratory;
 use crate::lapic::{Lapic, TscClock};
 use crate::pv_eoi::PvEoi;
 use crate::time::Ns;
@@ -59,6 +60,8 @@ pub struct Vcpu {
     pub msrs: PlainMsrs,
     /// What it keeps for AVIC.
     pub avic: VcpuAvic,
+    /// Its laboratory.
+    pub laboratory: Laboratory,
 }
 
 impl Vcpu {
@@ -94,6 +97,7 @@ impl Vcpu {
             decoder: Decoder::new(),
             msrs: PlainMsrs { misc_enable: 1 },
             avic: VcpuAvic { update: true, ..VcpuAvic::default() },
+            laboratory: Laboratory::default(),
         }
     }
 

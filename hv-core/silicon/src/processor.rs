@@ -59,6 +59,16 @@ impl Processor {
         }
     }
 
+    /// Turns the knobs.
+    pub fn set_knobs(&mut self, knobs: Knobs) {
+        self.knobs = knobs;
+    }
+
+    /// How the knobs stand.
+    pub fn knobs(&self) -> Knobs {
+        self.knobs
+    }
+
     /// The described processor.
     pub const fn silicon(&self) -> &Silicon {
         &self.silicon

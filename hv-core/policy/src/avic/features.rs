@@ -45,14 +45,16 @@ impl Features {
         let xen = matches!(policy, Policy::XenAvicRfc);
         // Xen's series trusts CPUID; `force_avic` is KVM's.
         let there = offered.avic || !xen && offered.avic_hidden && module.force_avic;
-        let avic = module.avic && there;
+        // In the laboratory nobody turns anything on.
+        let laboratory = matches!(policy, Policy::Laboratory);
+        let avic = module.avic && there && !laboratory;
         Self {
             avic,
             x2avic: avic && offered.x2avic && !xen,
             // Forced off on family 17h from 6.17 on.
             ipi_virtualization: module.enable_ipiv && !(newer && offered.family_17h),
             idle_hlt: offered.idle_hlt && newer,
-            vnmi: offered.vnmi && !xen,
+            vnmi: offered.vnmi && !xen && !laboratory,
             carries_tpr: newer,
             xen_rfc: xen,
         }

@@ -31,7 +31,7 @@ pub fn announce(vm: &Vm<'_>, vcpu: &mut Vcpu) {
     let inhibited = vm.devices().inhibits.inhibited();
     vm.avic.set_permitted(!inhibited);
     if inhibited {
-        vm.avic.set_leaf(false);
+        vm.avic.set_leaf(0);
     }
     vcpu.avic.update = true;
     vcpu.avic.together = true;

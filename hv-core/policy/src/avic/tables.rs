@@ -5,7 +5,7 @@
 
 use crate::lapic::Vectors;
 use crate::vm::MAX_VCPUS;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::SeqCst};
 use trapline_defs::apic::offset;
 use trapline_defs::avic::{LogicalEntry, PhysicalEntry};
 
@@ -24,6 +24,11 @@ struct PhysicalTable([AtomicU64; 512]);
 #[repr(C, align(4096))]
 struct LogicalTable([AtomicU32; 1024]);
 
+/// A leaf is there.
+pub const LEAF_PRESENT: u8 = 1;
+/// It can be written.
+pub const LEAF_WRITABLE: u8 = 2;
+
 /// A VM's tables.
 #[derive(Debug)]
 pub struct Tables {
@@ -32,7 +37,7 @@ pub struct Tables {
     pages: [BackingPage; MAX_VCPUS],
     active: [AtomicBool; MAX_VCPUS],
     permitted: AtomicBool,
-    leaf: AtomicBool,
+    leaf: AtomicU8,
 }
 
 /// The physical address of something in hv-core's one-to-one map.
@@ -107,7 +112,7 @@ impl Tables {
             pages: [const { BackingPage::empty() }; MAX_VCPUS],
             active: [const { AtomicBool::new(false) }; MAX_VCPUS],
             permitted: AtomicBool::new(false),
-            leaf: AtomicBool::new(false),
+            leaf: AtomicU8::new(0),
         }
     }
 
@@ -123,9 +128,10 @@ impl Tables {
         for word in self.pages.iter().flat_map(|page| &page.0) {
             word.store(0, SeqCst);
         }
-        for flag in self.active.iter().chain([&self.permitted, &self.leaf]) {
+        for flag in self.active.iter().chain([&self.permitted]) {
             flag.store(false, SeqCst);
         }
+        self.leaf.store(0, SeqCst);
         for vcpu in 0..vcpus {
             self.set_entry(vcpu, PhysicalEntry::parked(address(self.page(vcpu))));
         }
@@ -191,18 +197,20 @@ impl Tables {
         self.permitted.store(permitted, SeqCst);
     }
 
-    /// Whether the nested page tables have a leaf at the APIC page.
+    /// The nested page tables' leaf at the APIC page: 0 none, otherwise [`LEAF_PRESENT`], with
+    /// [`LEAF_WRITABLE`] or without.
     #[inline]
-    pub fn has_leaf(&self) -> bool {
+    pub fn leaf(&self) -> u8 {
         self.leaf.load(SeqCst)
     }
 
-    /// The nested page tables get a leaf at the APIC page.
-    pub fn map_leaf(&self) {
-        self.set_leaf(true);
+    /// The nested page tables get such a leaf at the APIC page.
+    pub fn set_leaf(&self, leaf: u8) {
+        self.leaf.store(leaf, SeqCst);
     }
 
-    pub(super) fn set_leaf(&self, leaf: bool) {
-        self.leaf.store(leaf, SeqCst);
+    /// Whether an address is that of a backing page or a table.
+    pub fn contains(&self, at: u64) -> bool {
+        at & 0xfff == 0 && (address(self)..address(self) + size_of::<Self>() as u64).contains(&at)
     }
 }
