@@ -26,6 +26,13 @@ pub enum Mode {
     X2Apic,
 }
 
+impl Mode {
+    /// The page if that is so, else MSRs.
+    pub const fn xapic_if(by_page: bool) -> Self {
+        if by_page { Self::XApic } else { Self::X2Apic }
+    }
+}
+
 /// Turns the APIC on, and the 8259 pair off: unmasked, its lines come in through LINT0.
 pub fn open(mode: Mode) {
     write_port(0x21, 0xff);
