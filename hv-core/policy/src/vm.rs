@@ -304,7 +304,7 @@ impl<'s> Vm<'s> {
         let letters = self.mailbox(vcpu.index).take(|vector, level| {
             vcpu.lapic.accept(vector, level);
         });
-        if letters.nmi {
+        for _ in 0..letters.nmis {
             vcpu.nmi();
         }
         if letters.look {
