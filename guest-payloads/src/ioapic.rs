@@ -3,6 +3,8 @@
 // UNSAFETY: the IOAPIC page.
 #![expect(unsafe_code, reason = "memory-mapped registers")]
 
+use crate::cpu::read_memory;
+
 const SELECT: u64 = 0xfec0_0000;
 const WINDOW: u64 = 0xfec0_0010;
 const ENTRIES: u8 = 0x10;
@@ -25,7 +27,7 @@ fn read(register: u8) -> u32 {
     // SAFETY: as for `write`.
     unsafe {
         (SELECT as *mut u32).write_volatile(u32::from(register));
-        (WINDOW as *const u32).read_volatile()
+        read_memory(WINDOW)
     }
 }
 
