@@ -184,6 +184,17 @@ fn rtc_p_a_tick_before_the_eoi_of_the_last_is_dropped() {
 }
 
 #[test]
+fn rtc_p_only_a_line_that_rises_is_waited_for() {
+    let mut ioapic = with_pin(8, LEVEL | 0x61);
+    assert!(ioapic.set_line(8, true).is_some());
+    assert!(ioapic.eoi(0x61, true).is_some(), "the line is still high");
+    assert_eq!(ioapic.rtc_awaits(), None);
+    ioapic.set_line(8, false);
+    assert_eq!(ioapic.set_line(8, true), None, "remote IRR holds it");
+    assert!(ioapic.eoi(0x61, true).is_some(), "but it was seen");
+}
+
+#[test]
 fn rtc_p_under_avic_the_wait_ends_lazily() {
     let mut ioapic = with_pin(8, 0xd1);
     ioapic.set_line(8, true);
