@@ -3,7 +3,7 @@
 // UNSAFETY: the APIC page.
 #![expect(unsafe_code, reason = "memory-mapped registers")]
 
-use crate::cpu::{cli, read_msr, sti_nop, write_msr, write_port};
+use crate::cpu::{cli, read_memory, read_msr, sti_nop, write_msr, write_port};
 use core::sync::atomic::{AtomicBool, Ordering};
 use trapline_defs::apic::offset;
 use trapline_defs::msr::APIC_BASE;
@@ -24,6 +24,13 @@ pub enum Mode {
     XApic,
     /// By MSRs.
     X2Apic,
+}
+
+impl Mode {
+    /// The page if that is so, else MSRs.
+    pub const fn xapic_if(by_page: bool) -> Self {
+        if by_page { Self::XApic } else { Self::X2Apic }
+    }
 }
 
 /// Turns the APIC on, and the 8259 pair off: unmasked, its lines come in through LINT0.
@@ -82,7 +89,7 @@ pub fn write(register: u16, value: u64) {
 #[inline(always)]
 fn read_page(register: u16) -> u64 {
     // SAFETY: the page is mapped; reading an APIC register touches no memory.
-    let value = unsafe { ((PAGE + u64::from(register)) as *const u32).read_volatile() };
+    let value = unsafe { read_memory(PAGE + u64::from(register)) };
     u64::from(value)
 }
 

@@ -54,6 +54,19 @@ pub fn write_port(port: u16, value: u8) {
     unsafe { asm!("out dx, al", in("dx") port, in("al") value, options(nomem, nostack)) };
 }
 
+/// Reads a register in memory by MOV, as drivers do. A compiler may fold a volatile read into TEST or CMP,
+/// which a hypervisor need not emulate.
+///
+/// # Safety
+/// The address is that of a mapped device, and reading there touches no memory.
+#[inline(always)]
+pub unsafe fn read_memory(address: u64) -> u32 {
+    let value;
+    // SAFETY: the caller's promise.
+    unsafe { asm!("mov {:e}, [{}]", out(reg) value, in(reg) address, options(nostack)) };
+    value
+}
+
 /// MOV to CR8.
 #[inline(always)]
 pub fn write_cr8(value: u64) {

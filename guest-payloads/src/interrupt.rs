@@ -14,6 +14,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// A handler.
 pub type Handler = fn();
+/// A handler of several vectors, which is told which of them it is.
+pub type SharedHandler = fn(u8);
 
 #[repr(C, align(4096))]
 struct Idt(UnsafeCell<[[u64; 2]; 256]>);
@@ -25,6 +27,9 @@ static IDT: Idt = Idt(UnsafeCell::new([[0; 2]; 256]));
 
 static HANDLERS: [AtomicPtr<()>; 256] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 256];
 
+static SHARED_HANDLERS: [AtomicPtr<()>; 256] =
+    [const { AtomicPtr::new(core::ptr::null_mut()) }; 256];
+
 /// Faults that a handler is told to step over: how often it happened.
 static FAULTS: AtomicU64 = AtomicU64::new(0);
 /// Length of the instruction that may fault; 0 if none may.
@@ -35,9 +40,16 @@ pub fn idt_page() -> &'static impl Sized {
     &IDT
 }
 
-/// Calls `handler` on interrupt `vector` (32 to 255). It must end the interrupt itself.
+/// Calls `handler` on interrupt `vector` (32 to 255), which it must end itself, or on an NMI (2).
 pub fn on(vector: u8, handler: Handler) {
     HANDLERS[usize::from(vector)].store(handler as *mut (), Ordering::Relaxed);
+}
+
+/// As [`on`], for vectors that have no handler of their own.
+pub fn on_each(vectors: impl IntoIterator<Item = u8>, handler: SharedHandler) {
+    for vector in vectors {
+        SHARED_HANDLERS[usize::from(vector)].store(handler as *mut (), Ordering::Relaxed);
+    }
 }
 
 /// Runs an instruction of that length that may raise `#GP`; true if it did.
@@ -121,6 +133,12 @@ extern "C" fn dispatch(frame: &mut Frame) {
         // SAFETY: only `on` stores there, and only handlers.
         let handler: Handler = unsafe { transmute::<*mut (), Handler>(handler) };
         return handler();
+    }
+    let shared = SHARED_HANDLERS[frame.vector as usize & 255].load(Ordering::Relaxed);
+    if !shared.is_null() {
+        // SAFETY: only `on_each` stores there, and only shared handlers.
+        let shared: SharedHandler = unsafe { transmute::<*mut (), SharedHandler>(shared) };
+        return shared(frame.vector as u8);
     }
     let step = MAY_FAULT.load(Ordering::Relaxed);
     if frame.vector == 13 && step != 0 {

@@ -2,8 +2,9 @@
 //!
 //! A payload is one file in `src/bin`: a [`payload!`] block that names its parameters, and a
 //! function. The runtime enters it in 64-bit mode with a stack, a GDT and an IDT of its own, and
-//! gives it drivers ([`apic`], [`rtc`], [`ioapic`], [`synic`], [`smp`]) and calls ([`call`]). Nothing here
-//! knows hv-core: only `trapline-abi`.
+//! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`smp`]), counters and a place to
+//! meet for its vCPUs ([`count`], [`barrier`]), and calls ([`call`]). Nothing here knows hv-core: only
+//! `trapline-abi`.
 //!
 //! A payload owns its whole machine, and what it breaks is a result. So the runtime's functions
 //! are safe to call even where they reach registers: they are about the guest's machine, not about
@@ -13,7 +14,9 @@
 
 // Everything below runs in a guest only; on the host the crate is checked, not executed.
 pub mod apic;
+pub mod barrier;
 pub mod call;
+pub mod count;
 pub mod cpu;
 pub mod interrupt;
 pub mod ioapic;
@@ -24,6 +27,7 @@ pub mod smp;
 #[cfg(feature = "image")]
 mod start;
 pub mod synic;
+pub mod timer;
 
 #[cfg(feature = "image")]
 #[path = "../../hv-core/src/arch/memory.rs"]

@@ -18,8 +18,9 @@ pub const MAX_VCPUS: usize = trapline_abi::plan::MAX_VCPUS as usize;
 const START_PAGE: u64 = 0x8000;
 const STACK: usize = 8192;
 
-/// ICR: everybody but the sender, assert; INIT and SIPI (APM vol. 2 §16.5).
+/// ICR: everybody but the sender, assert; NMI, INIT and SIPI (APM vol. 2 §16.5).
 const OTHERS: u64 = 3 << 18 | 1 << 14;
+const NMI: u64 = 4 << 8;
 const INIT: u64 = 5 << 8;
 const STARTUP: u64 = 6 << 8;
 
@@ -161,6 +162,13 @@ pub fn number() -> u32 {
 #[inline(always)]
 pub fn send(to: u32, vector: u8) {
     apic::command(to, 1 << 14 | u64::from(vector));
+}
+
+/// Sends an NMI to one vCPU, which may be the sender: the shorthand for oneself is for fixed interrupts
+/// only (APM vol. 2 §16.5).
+#[inline(always)]
+pub fn send_nmi(to: u32) {
+    apic::command(to, NMI | 1 << 14);
 }
 
 /// Sends `vector` to everybody else.

@@ -115,7 +115,11 @@ impl Ioapic {
         if !rose && !self.entries[index].level_triggered() {
             return None;
         }
-        self.send(index)
+        let message = self.send(index)?;
+        if pin == rtc::PIN {
+            self.rtc_sent(message);
+        }
+        Some(message)
     }
 
     /// No local APIC took the last message: it awaits no EOI.
@@ -138,9 +142,6 @@ impl Ioapic {
         }
         let message = entry::message(*entry);
         self.last = index as u8;
-        if self.last == rtc::PIN {
-            self.rtc_sent(message);
-        }
         Some(message)
     }
 }

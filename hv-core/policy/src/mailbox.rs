@@ -29,7 +29,9 @@ const NMI: u32 = 1 << 0;
 const INIT: u32 = 1 << 1;
 const SIPI: u32 = 1 << 2;
 const LOOK: u32 = 1 << 3;
-const UPDATE: u32 = 1 << 4;
+const UPDATE: u32 = 1 << 5;
+/// A second NMI: KVM takes in as many as it may, and that is two at most (process_nmi).
+const SECOND_NMI: u32 = NMI << 4;
 const SIPI_VECTOR: u32 = 8;
 /// The SIPI and its vector.
 const SIPI_PART: u32 = SIPI | 0xff << SIPI_VECTOR;
@@ -49,8 +51,8 @@ pub struct Mailbox {
 /// What was in a mailbox beside interrupts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Letters {
-    /// An NMI.
-    pub nmi: bool,
+    /// NMIs; that there were more than two makes no difference.
+    pub nmis: u8,
     /// An INIT.
     pub init: bool,
     /// A SIPI and its vector.
@@ -145,9 +147,7 @@ impl Mailbox {
                 let box_ = if level { &self.levels } else { &self.edges };
                 box_[word].fetch_or(bit, SeqCst);
             }
-            Delivery::Nmi => {
-                self.other.fetch_or(NMI, SeqCst);
-            }
+            Delivery::Nmi => self.change(|other| other | NMI | (other & NMI) << 4),
             // An INIT overtakes a SIPI that was not taken out yet; the last SIPI is the one.
             Delivery::Init => self.change(|other| other & !SIPI_PART | INIT),
             Delivery::Sipi { vector } => {
@@ -214,7 +214,7 @@ impl Mailbox {
         }
         let other = self.other.swap(0, SeqCst);
         Letters {
-            nmi: other & NMI != 0,
+            nmis: u8::from(other & NMI != 0) + u8::from(other & SECOND_NMI != 0),
             init: other & INIT != 0,
             sipi: (other & SIPI != 0).then_some((other >> SIPI_VECTOR) as u8),
             look: other & LOOK != 0,
@@ -245,7 +245,7 @@ mod tests {
         assert!(mailbox.is_full());
         let (interrupts, letters) = taken(&mailbox);
         assert_eq!(interrupts, [(0x40, true), (0x31, false), (0xff, false)]);
-        assert_eq!(letters, Letters { nmi: true, sipi: Some(8), ..Letters::default() });
+        assert_eq!(letters, Letters { nmis: 1, sipi: Some(8), ..Letters::default() });
         assert!(!mailbox.is_full());
         assert_eq!(taken(&mailbox), (vec![], Letters::default()));
     }
@@ -270,13 +270,24 @@ mod tests {
         put(Delivery::Sipi { vector: 0x10 });
         put(Delivery::Init);
         put(Delivery::Nmi);
-        let letters = Letters { init: true, nmi: true, ..Letters::default() };
+        let letters = Letters { init: true, nmis: 1, ..Letters::default() };
         assert_eq!(taken(&mailbox).1, letters);
         put(Delivery::Init);
         put(Delivery::Sipi { vector: 0x10 });
         put(Delivery::Sipi { vector: 8 });
         let letters = Letters { init: true, sipi: Some(8), ..Letters::default() };
         assert_eq!(taken(&mailbox).1, letters);
+    }
+
+    #[test]
+    fn two_nmis_are_two_and_a_third_is_the_second() {
+        let mailbox = Mailbox::new();
+        for (put, nmis) in [(1, 1), (2, 2), (3, 2)] {
+            for _ in 0..put {
+                assert!(!mailbox.put(Delivery::Nmi));
+            }
+            assert_eq!(taken(&mailbox).1, Letters { nmis, ..Letters::default() });
+        }
     }
 
     #[test]

@@ -363,7 +363,7 @@ impl<'s> Vm<'s> {
         let letters = self.mailbox(vcpu.index).take(|vector, level| {
             vcpu.lapic.accept(vector, level);
         });
-        if letters.nmi {
+        for _ in 0..letters.nmis {
             vcpu.nmi();
         }
         if letters.update {
@@ -381,7 +381,7 @@ impl<'s> Vm<'s> {
     pub fn end_of_interrupt(&self, vcpu: &mut Vcpu, eoi: Eoi) {
         if eoi.ioapic {
             let mut devices = self.devices();
-            let mut next = devices.ioapic.eoi(eoi.vector);
+            let mut next = devices.ioapic.eoi(eoi.vector, eoi.level);
             while let Some(message) = next {
                 self.deliver(vcpu, &mut devices.ioapic, message);
                 next = devices.ioapic.next_resend();

@@ -28,6 +28,8 @@ impl Ioapic {
         }
     }
 
+    /// The line rose and sent. What an EOI or a write of the entry sends again is not waited for: only a
+    /// change of the line comes with line status.
     pub(super) fn rtc_sent(&mut self, message: Message) {
         if matches!(message.mode, DeliveryMode::Fixed | DeliveryMode::LowestPriority) {
             self.rtc_vector = Some(message.vector);

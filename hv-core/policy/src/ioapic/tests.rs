@@ -108,9 +108,9 @@ fn remote_irr_holds_a_level_pin_until_its_eoi() {
     assert!(ioapic.entry(9).unwrap().remote_irr());
     ioapic.set_line(9, false);
     assert_eq!(ioapic.set_line(9, true), None);
-    assert!(ioapic.eoi(0x61).is_some(), "the line is still high");
+    assert!(ioapic.eoi(0x61, true).is_some(), "the line is still high");
     ioapic.set_line(9, false);
-    assert_eq!(ioapic.eoi(0x61), None);
+    assert_eq!(ioapic.eoi(0x61, true), None);
     assert!(!ioapic.entry(9).unwrap().remote_irr());
     assert!(ioapic.set_line(9, true).is_some());
 }
@@ -119,7 +119,15 @@ fn remote_irr_holds_a_level_pin_until_its_eoi() {
 fn an_eoi_of_another_vector_changes_nothing() {
     let mut ioapic = with_pin(9, LEVEL | 0x61);
     ioapic.set_line(9, true);
-    assert_eq!(ioapic.eoi(0x60), None);
+    assert_eq!(ioapic.eoi(0x60, true), None);
+    assert!(ioapic.entry(9).unwrap().remote_irr());
+}
+
+#[test]
+fn the_eoi_of_an_edge_leaves_a_level_pin_with_its_vector_alone() {
+    let mut ioapic = with_pin(9, LEVEL | 0x61);
+    ioapic.set_line(9, true);
+    assert_eq!(ioapic.eoi(0x61, false), None);
     assert!(ioapic.entry(9).unwrap().remote_irr());
 }
 
@@ -130,7 +138,7 @@ fn pins_that_share_a_vector_all_send_again() {
     write(&mut ioapic, 0x25, 0x0200_0000);
     ioapic.set_line(9, true);
     ioapic.set_line(10, true);
-    assert_eq!(ioapic.eoi(0x61).unwrap().destination, 0);
+    assert_eq!(ioapic.eoi(0x61, true).unwrap().destination, 0);
     assert_eq!(ioapic.next_resend().unwrap().destination, 2);
     assert_eq!(ioapic.next_resend(), None);
 }
@@ -140,7 +148,7 @@ fn a_masked_pin_sends_after_its_eoi_only_when_unmasked() {
     let mut ioapic = with_pin(9, LEVEL | 0x61);
     ioapic.set_line(9, true);
     write(&mut ioapic, 0x22, MASKED | LEVEL | 0x61);
-    assert_eq!(ioapic.eoi(0x61), None);
+    assert_eq!(ioapic.eoi(0x61, true), None);
     assert!(write(&mut ioapic, 0x22, LEVEL | 0x61).is_some());
 }
 
@@ -171,8 +179,19 @@ fn rtc_p_a_tick_before_the_eoi_of_the_last_is_dropped() {
     assert_eq!(ioapic.rtc_awaits(), Some(0xd1));
     ioapic.set_line(8, false);
     assert_eq!(ioapic.set_line(8, true), None);
-    assert_eq!(ioapic.eoi(0xd1), None);
+    assert_eq!(ioapic.eoi(0xd1, false), None);
     assert!(ioapic.set_line(8, true).is_some(), "the dropped edge left no trace");
+}
+
+#[test]
+fn rtc_p_only_a_line_that_rises_is_waited_for() {
+    let mut ioapic = with_pin(8, LEVEL | 0x61);
+    assert!(ioapic.set_line(8, true).is_some());
+    assert!(ioapic.eoi(0x61, true).is_some(), "the line is still high");
+    assert_eq!(ioapic.rtc_awaits(), None);
+    ioapic.set_line(8, false);
+    assert_eq!(ioapic.set_line(8, true), None, "remote IRR holds it");
+    assert!(ioapic.eoi(0x61, true).is_some(), "but it was seen");
 }
 
 #[test]
@@ -230,7 +249,7 @@ fn a_message_reaches_the_local_apic_it_names() {
     apic.acknowledge(0x61, false);
     let eoi = apic.eoi().unwrap();
     assert!(eoi.ioapic && eoi.level);
-    assert!(ioapic.eoi(eoi.vector).is_some());
+    assert!(ioapic.eoi(eoi.vector, eoi.level).is_some());
 }
 
 proptest::proptest! {
@@ -245,7 +264,7 @@ proptest::proptest! {
             let message = match kind {
                 0 => write(&mut ioapic, register % 0x44, value),
                 1 => ioapic.set_line(register % 24, value & 1 != 0),
-                2 => ioapic.eoi(register),
+                2 => ioapic.eoi(register, value & 1 != 0),
                 _ => ioapic.write_mmio(register.into(), (value & 7) as u8, value),
             };
             if let Some(message) = message {
