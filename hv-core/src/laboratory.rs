@@ -1,7 +1,7 @@
 //! The laboratory's calls: what a payload sets and reads (`trapline_abi::laboratory`).
 
 use crate::arch::page::physical;
-use crate::core_block::CoreBlock;
+use crate::vcpu_block::VcpuBlock;
 use crate::{clock, cores};
 use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use trapline_abi::call::UNAVAILABLE;
@@ -57,26 +57,26 @@ fn is_harmless(vm: &Vm<'_>, address: u64, bits: u8) -> bool {
 }
 
 /// Sets a field; 0, or [`UNAVAILABLE`].
-pub fn poke(core: &mut CoreBlock, field: u64, value: u64) -> u64 {
-    match Field::from_word(field).and_then(|field| set(core, field, value)) {
+pub fn poke(block: &mut VcpuBlock, field: u64, value: u64) -> u64 {
+    match Field::from_word(field).and_then(|field| set(block, field, value)) {
         Some(()) => 0,
         None => UNAVAILABLE,
     }
 }
 
-fn set(core: &mut CoreBlock, field: Field, value: u64) -> Option<()> {
-    if !core.is_laboratory {
+fn set(block: &mut VcpuBlock, field: Field, value: u64) -> Option<()> {
+    if !block.is_laboratory {
         return None;
     }
-    let tables = core.vm.avic;
+    let tables = block.vm.avic;
     match field {
-        Field::Control(offset) => return set_control(core, offset, value),
+        Field::Control(offset) => return set_control(block, offset, value),
         Field::Page(vcpu, register) if vcpu < 16 && register < 0x1000 => {
             tables.page(vcpu.into()).store(register, value as u32);
         }
         Field::Entry(id) => {
             let entry = PhysicalEntry::from_bits(value);
-            if entry.valid() && !is_harmless(&core.vm, entry.page(), core.physical_bits) {
+            if entry.valid() && !is_harmless(&block.vm, entry.page(), block.physical_bits) {
                 return None;
             }
             tables.set_entry(id.into(), entry);
@@ -86,52 +86,52 @@ fn set(core: &mut CoreBlock, field: Field, value: u64) -> Option<()> {
         }
         Field::Leaf => {
             tables.set_leaf(value as u8);
-            if !core.model_plays {
+            if !block.model_plays {
                 match value {
-                    0 => core.tables.unmap_apic(),
-                    _ => core.tables.map_apic(),
+                    0 => block.tables.unmap_apic(),
+                    _ => block.tables.map_apic(),
                 }
             }
         }
         Field::ReadIntercept(msr) => set_permission(msr, false, value),
         Field::WriteIntercept(msr) => set_permission(msr, true, value),
-        Field::Exits => core.vcpu.laboratory.clear(),
-        Field::Rings => core.rings = Rings::NONE,
-        Field::Doorbell if core.model_plays => match doorbell::write(value) {
-            Outcome::Absorbed(id) if id != cores::host_id(core.number) => {
+        Field::Exits => block.vcpu.laboratory.clear(),
+        Field::Rings => block.rings = Rings::NONE,
+        Field::Doorbell if block.model_plays => match doorbell::write(value) {
+            Outcome::Absorbed(id) if id != cores::host_id(block.number) => {
                 if cores::is_host(id) {
-                    core.apic.ring(id.into());
+                    block.apic.ring(id.into());
                 }
             }
             Outcome::Absorbed(_) => {}
             _ => return None,
         },
-        Field::Knob(knob) if core.model_plays => set_knob(core, knob, value != 0),
+        Field::Knob(knob) if block.model_plays => set_knob(block, knob, value != 0),
         Field::Timer => {
-            core.vcpu.laboratory.deadline = clock::now().saturating_add(value);
-            core.armed_for = 0;
+            block.vcpu.laboratory.deadline = clock::now().saturating_add(value);
+            block.armed_for = 0;
         }
         _ => return None,
     }
     Some(())
 }
 
-fn set_control(core: &mut CoreBlock, offset: u16, value: u64) -> Option<()> {
+fn set_control(block: &mut VcpuBlock, offset: u16, value: u64) -> Option<()> {
     let value = match offset {
         // The permission maps and the nested tables stay hv-core's.
         0x40 | 0x48 | 0x58 | 0xb0 => return None,
         0x0e0 | 0x0f0 | 0x0f8 => {
             let address = value & !0xfff;
-            let fits = is_harmless(&core.vm, address & ADDRESS, core.physical_bits);
-            if !fits && address >> core.physical_bits == 0 {
+            let fits = is_harmless(&block.vm, address & ADDRESS, block.physical_bits);
+            if !fits && address >> block.physical_bits == 0 {
                 return None;
             }
             value
         }
         _ => value,
     };
-    let control = &mut core.world.vmcb().control;
-    core.vcpu.laboratory.changes(control);
+    let control = &mut block.world.vmcb().control;
+    block.vcpu.laboratory.changes(control);
     let bytes = control.as_mut_bytes();
     let at = usize::from(offset);
     bytes.get_mut(at..at + 8).filter(|_| at % 4 == 0)?.copy_from_slice(&value.to_le_bytes());
@@ -147,9 +147,9 @@ fn set_permission(msr: u8, write: bool, value: u64) {
     }
 }
 
-fn set_knob(core: &mut CoreBlock, knob: Knob, on: bool) {
+fn set_knob(block: &mut VcpuBlock, knob: Knob, on: bool) {
     let chance = if on { Chance::Always } else { Chance::Never };
-    let mut knobs = core.model.processor().knobs();
+    let mut knobs = block.model.processor().knobs();
     match knob {
         Knob::KeepClean => knobs.keep_clean = chance,
         Knob::StaleTag => knobs.stale_tlb_tag = chance,
@@ -160,21 +160,21 @@ fn set_knob(core: &mut CoreBlock, knob: Knob, on: bool) {
             knobs.evaluation = if on { Evaluation::Relaxed(chance) } else { Evaluation::Strict };
         }
     }
-    core.model.processor().set_knobs(knobs);
+    block.model.processor().set_knobs(knobs);
 }
 
 /// Reads a field; [`UNAVAILABLE`] if there is none.
-pub fn peek(core: &mut CoreBlock, field: u64) -> u64 {
-    let field = Field::from_word(field).filter(|_| core.is_laboratory);
-    field.and_then(|field| get(core, field)).unwrap_or(UNAVAILABLE)
+pub fn peek(block: &mut VcpuBlock, field: u64) -> u64 {
+    let field = Field::from_word(field).filter(|_| block.is_laboratory);
+    field.and_then(|field| get(block, field)).unwrap_or(UNAVAILABLE)
 }
 
-fn get(core: &mut CoreBlock, field: Field) -> Option<u64> {
-    let tables = core.vm.avic;
+fn get(block: &mut VcpuBlock, field: Field) -> Option<u64> {
+    let tables = block.vm.avic;
     Some(match field {
         Field::Control(offset) => {
             let at = usize::from(offset);
-            let bytes = core.world.vmcb().control.as_bytes().get(at..at + 8)?;
+            let bytes = block.world.vmcb().control.as_bytes().get(at..at + 8)?;
             u64::read_from_bytes(bytes).ok()?
         }
         Field::Page(vcpu, register) if vcpu < 16 && register < 0x1000 => {
@@ -188,15 +188,15 @@ fn get(core: &mut CoreBlock, field: Field) -> Option<u64> {
         Field::Leaf => tables.leaf().into(),
         Field::ReadIntercept(msr) => is_set(permission(msr, false)),
         Field::WriteIntercept(msr) => is_set(permission(msr, true)),
-        Field::Exits => core.vcpu.laboratory.count(),
-        Field::Exit(index, part) => core.vcpu.laboratory.part(index, part)?,
-        Field::Rings => core.rings.count,
-        Field::Ring(index) if u64::from(index) < core.rings.count => {
-            (*core.rings.ids.get(usize::from(index))?).into()
+        Field::Exits => block.vcpu.laboratory.count(),
+        Field::Exit(index, part) => block.vcpu.laboratory.part(index, part)?,
+        Field::Rings => block.rings.count,
+        Field::Ring(index) if u64::from(index) < block.rings.count => {
+            (*block.rings.ids.get(usize::from(index))?).into()
         }
-        Field::Doorbell if core.model_plays => u64::from(doorbell::read() == Outcome::Gp),
-        Field::PhysicalBits => core.physical_bits.into(),
-        Field::HostId => cores::host_id(core.number).into(),
+        Field::Doorbell if block.model_plays => u64::from(doorbell::read() == Outcome::Gp),
+        Field::PhysicalBits => block.physical_bits.into(),
+        Field::HostId => cores::host_id(block.number).into(),
         _ => return None,
     })
 }

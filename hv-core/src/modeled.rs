@@ -6,9 +6,9 @@
 // UNSAFETY: called from assembly.
 #![expect(unsafe_code, reason = "entered from the world switch")]
 
-use crate::core_block::{CoreBlock, Left};
 use crate::host_memory::HostMemory;
 use crate::run::{self, Turn};
+use crate::vcpu_block::{Left, VcpuBlock};
 use crate::{apic, clock, cores, scenario, svm};
 use hv_core::model::{Around, Seen};
 use trapline_defs::exit_code::ExitCode;
@@ -33,45 +33,45 @@ fn leaf(vm: &Vm<'_>) -> Option<Leaf> {
 ///
 /// # Safety
 /// Only the world switch calls this, with GIF clear and the rest of the guest's state saved.
-pub unsafe extern "C" fn on_trap(core: &mut CoreBlock, exited_at: u64) -> Turn {
-    core.account.close(core.world.entered_at);
-    let code = core.world.vmcb().control.exit_code.0;
-    core.traps.add(code);
-    let seen = if core.model_plays { look(core, false) } else { Seen::Exit };
+pub unsafe extern "C" fn on_trap(block: &mut VcpuBlock, exited_at: u64) -> Turn {
+    block.account.close(block.world.entered_at);
+    let code = block.world.vmcb().control.exit_code.0;
+    block.traps.add(code);
+    let seen = if block.model_plays { look(block, false) } else { Seen::Exit };
     if seen == Seen::Absorbed {
-        return resume(core);
+        return resume(block);
     }
-    act(core, seen, exited_at)
+    act(block, seen, exited_at)
 }
 
 /// The same trap again, all registers saved.
 ///
 /// # Safety
 /// As for [`on_trap`], which answered [`Turn::Registers`].
-pub unsafe extern "C" fn on_trap_by_register(core: &mut CoreBlock) -> Turn {
-    if !core.model.in_guest() {
+pub unsafe extern "C" fn on_trap_by_register(block: &mut VcpuBlock) -> Turn {
+    if !block.model.in_guest() {
         // The policy asked for them.
         // SAFETY: the caller's promise.
-        let turn = unsafe { run::on_exit_by_register(core) };
-        return enter_again(core, turn);
+        let turn = unsafe { run::on_exit_by_register(block) };
+        return enter_again(block, turn);
     }
-    let exited_at = core.exited_at;
-    match look(core, true) {
-        Seen::Absorbed => resume(core),
-        Seen::Exit if core.vcpu.laboratory.is_engaged() => exit(core, exited_at),
+    let exited_at = block.exited_at;
+    match look(block, true) {
+        Seen::Absorbed => resume(block),
+        Seen::Exit if block.vcpu.laboratory.is_engaged() => exit(block, exited_at),
         Seen::Exit => {
-            leave_guest(core);
+            leave_guest(block);
             // SAFETY: all registers are saved.
-            let turn = unsafe { run::on_exit_by_register_or_not(core, exited_at) };
-            enter_again(core, turn)
+            let turn = unsafe { run::on_exit_by_register_or_not(block, exited_at) };
+            enter_again(block, turn)
         }
-        seen => act(core, seen, exited_at),
+        seen => act(block, seen, exited_at),
     }
 }
 
 #[inline(always)]
-fn look(core: &mut CoreBlock, saved: bool) -> Seen {
-    let CoreBlock { world, vcpu, vm, memory, apic, model, is_laboratory, rings, .. } = core;
+fn look(block: &mut VcpuBlock, saved: bool) -> Seen {
+    let VcpuBlock { world, vcpu, vm, memory, apic, model, is_laboratory, rings, .. } = block;
     let around = Around { guest: memory, memory: &HostMemory, leaf: leaf(vm), saved };
     let ring = |id: u16| {
         if *is_laboratory {
@@ -87,126 +87,126 @@ fn look(core: &mut CoreBlock, saved: bool) -> Seen {
 
 /// Back into the guest; the trap was none of the policy's business.
 #[inline(always)]
-fn resume(core: &mut CoreBlock) -> Turn {
-    core.account.suspend();
-    core.exits_left -= 1;
-    if core.exits_left == 0 {
-        core.left = Left::ExitBudget;
-        leave_guest(core);
+fn resume(block: &mut VcpuBlock) -> Turn {
+    block.account.suspend();
+    block.exits_left -= 1;
+    if block.exits_left == 0 {
+        block.left = Left::ExitBudget;
+        leave_guest(block);
         return Turn::Leave;
     }
     Turn::Enter
 }
 
 #[inline(never)]
-fn act(core: &mut CoreBlock, seen: Seen, exited_at: u64) -> Turn {
+fn act(block: &mut VcpuBlock, seen: Seen, exited_at: u64) -> Turn {
     match seen {
-        Seen::Absorbed => resume(core),
-        Seen::Exit => exit(core, exited_at),
+        Seen::Absorbed => resume(block),
+        Seen::Exit => exit(block, exited_at),
         Seen::Registers => {
-            core.exited_at = exited_at;
+            block.exited_at = exited_at;
             Turn::Registers
         }
-        Seen::Interrupt => interrupt(core, exited_at),
-        Seen::Halted => halted(core),
+        Seen::Interrupt => interrupt(block, exited_at),
+        Seen::Halted => halted(block),
         Seen::Undefined => {
-            leave_guest(core);
-            core.exited_at = exited_at;
-            core.left = Left::Stop(Stop::CannotEmulate);
+            leave_guest(block);
+            block.exited_at = exited_at;
+            block.left = Left::Stop(Stop::CannotEmulate);
             Turn::Leave
         }
     }
 }
 
 /// An exit of the described processor.
-fn exit(core: &mut CoreBlock, exited_at: u64) -> Turn {
-    leave_guest(core);
-    let turn = if core.vcpu.laboratory.is_engaged() {
-        keep(core, exited_at)
+fn exit(block: &mut VcpuBlock, exited_at: u64) -> Turn {
+    leave_guest(block);
+    let turn = if block.vcpu.laboratory.is_engaged() {
+        keep(block, exited_at)
     } else {
-        run::on_any_exit(core, exited_at)
+        run::on_any_exit(block, exited_at)
     };
-    enter_again(core, turn)
+    enter_again(block, turn)
 }
 
 /// The laboratory keeps the exit, and the guest goes on.
-fn keep(core: &mut CoreBlock, exited_at: u64) -> Turn {
-    let CoreBlock { world, vcpu, vm, memory, .. } = core;
+fn keep(block: &mut VcpuBlock, exited_at: u64) -> Turn {
+    let VcpuBlock { world, vcpu, vm, memory, .. } = block;
     let vmcb = world.vmcb();
     let rip = vmcb.save.rip;
     let handled = laboratory::exit(vcpu, vmcb, memory, exited_at, vm.soft_injection);
-    run::account(core, handled, rip, exited_at)
+    run::account(block, handled, rip, exited_at)
 }
 
-fn leave_guest(core: &mut CoreBlock) {
-    if core.model_plays {
-        core.model.leave(core.world.vmcb());
+fn leave_guest(block: &mut VcpuBlock) {
+    if block.model_plays {
+        block.model.leave(block.world.vmcb());
     }
-    core.mailbox.left();
+    block.mailbox.left();
 }
 
-fn enter_again(core: &mut CoreBlock, turn: Turn) -> Turn {
-    if turn == Turn::Enter { enter(core) } else { turn }
+fn enter_again(block: &mut VcpuBlock, turn: Turn) -> Turn {
+    if turn == Turn::Enter { enter(block) } else { turn }
 }
 
 /// VMRUN of the described processor, once everything is ready for it. It may exit at once.
-pub fn enter(core: &mut CoreBlock) -> Turn {
-    if !core.model_plays {
+pub fn enter(block: &mut VcpuBlock) -> Turn {
+    if !block.model_plays {
         return Turn::Enter;
     }
-    let CoreBlock { world, model, .. } = core;
+    let VcpuBlock { world, model, .. } = block;
     let address = world.vmcb_address();
     match model.enter(address, world.vmcb(), &HostMemory) {
         Ok(()) => Turn::Enter,
         Err(_) => {
-            core.mailbox.left();
-            let control = &mut core.world.vmcb().control;
+            block.mailbox.left();
+            let control = &mut block.world.vmcb().control;
             control.exit_code = ExitCode(u64::MAX);
             (control.exit_info_1, control.exit_info_2) = (0, 0);
             let now = clock::now();
-            let turn = if core.vcpu.laboratory.is_engaged() {
-                keep(core, now)
+            let turn = if block.vcpu.laboratory.is_engaged() {
+                keep(block, now)
             } else {
-                run::on_any_exit(core, now)
+                run::on_any_exit(block, now)
             };
-            enter_again(core, turn)
+            enter_again(block, turn)
         }
     }
 }
 
 /// A physical interrupt: a doorbell is the processor's own business, everything else an exit 60h.
-fn interrupt(core: &mut CoreBlock, exited_at: u64) -> Turn {
-    if !core.apic.only_doorbell_waits() {
-        return exit(core, exited_at);
+fn interrupt(block: &mut VcpuBlock, exited_at: u64) -> Turn {
+    if !block.apic.only_doorbell_waits() {
+        return exit(block, exited_at);
     }
     svm::gif::take_pending();
-    if something_else(core) {
-        return exit(core, exited_at);
+    if something_else(block) {
+        return exit(block, exited_at);
     }
-    let CoreBlock { world, model, .. } = core;
+    let VcpuBlock { world, model, .. } = block;
     model.rung(world.vmcb(), &HostMemory);
-    resume(core)
+    resume(block)
 }
 
 /// Whether a kick, the timer or the end of the scenario came with what was just taken.
-fn something_else(core: &CoreBlock) -> bool {
-    core.mailbox.is_full() || clock::now() >= core.armed_for || scenario::is_over()
+fn something_else(block: &VcpuBlock) -> bool {
+    block.mailbox.is_full() || clock::now() >= block.armed_for || scenario::is_over()
 }
 
 /// The guest is halted in the processor, until something wakes it there or makes it exit.
-fn halted(core: &mut CoreBlock) -> Turn {
+fn halted(block: &mut VcpuBlock) -> Turn {
     loop {
-        let CoreBlock { world, model, .. } = core;
+        let VcpuBlock { world, model, .. } = block;
         if model.wakes(world.vmcb(), &HostMemory) {
-            return resume(core);
+            return resume(block);
         }
-        if something_else(core) {
-            let control = &mut core.world.vmcb().control;
+        if something_else(block) {
+            let control = &mut block.world.vmcb().control;
             control.exit_code = ExitCode::INTR;
             (control.exit_info_1, control.exit_info_2) = (0, 0);
-            return exit(core, clock::now());
+            return exit(block, clock::now());
         }
         apic::sleep_in_guest();
-        core.model.processor().doorbell(&HostMemory);
+        block.model.processor().doorbell(&HostMemory);
     }
 }
