@@ -3,8 +3,8 @@
 //! A call costs its trap and no guest time: what hv-core does for it is taken out of the guest's
 //! clock, so that a report in the middle of a payload shifts nothing behind it.
 
-use crate::core_block::CoreBlock;
 use crate::scenario::End;
+use crate::vcpu_block::VcpuBlock;
 use crate::{clock, report, run};
 use trapline_abi::boot::GUEST_MEMORY;
 use trapline_abi::call::{Call, Query, UNAVAILABLE};
@@ -43,99 +43,99 @@ impl Label {
 }
 
 /// Reads the text that RBX and RCX point at.
-fn text<const N: usize>(core: &CoreBlock, buffer: &mut [u8; N]) -> usize {
-    let gprs = &core.vcpu.gprs;
+fn text<const N: usize>(block: &VcpuBlock, buffer: &mut [u8; N]) -> usize {
+    let gprs = &block.vcpu.gprs;
     let length = (gprs.rcx as usize).min(N);
-    if core.memory.read(gprs.rbx, &mut buffer[..length]) { length } else { 0 }
+    if block.memory.read(gprs.rbx, &mut buffer[..length]) { length } else { 0 }
 }
 
-fn label(core: &CoreBlock) -> Label {
+fn label(block: &VcpuBlock) -> Label {
     let mut label = Label::EMPTY;
-    label.length = text(core, &mut label.bytes) as u8;
+    label.length = text(block, &mut label.bytes) as u8;
     label
 }
 
 /// Answers the call that the vCPU stopped at; an end ends the scenario.
-pub fn answer(core: &mut CoreBlock) -> Option<End> {
-    let (first, third, fourth) = (core.vcpu.gprs.rbx, core.vcpu.gprs.rdx, core.vcpu.gprs.rsi);
-    let call = Call::from_number(core.world.vmcb().save.rax)?;
-    let vcpu = core.vcpu.index as u16;
+pub fn answer(block: &mut VcpuBlock) -> Option<End> {
+    let (first, third, fourth) = (block.vcpu.gprs.rbx, block.vcpu.gprs.rdx, block.vcpu.gprs.rsi);
+    let call = Call::from_number(block.world.vmcb().save.rax)?;
+    let vcpu = block.vcpu.index as u16;
     let mut answer = 0;
     // No expiry while the guest's clock stands still: it would cost an exit that is not the guest's.
-    core.apic.arm(0);
+    block.apic.arm(0);
     match call {
         Call::Begin => {
-            if core.account.in_window() {
+            if block.account.in_window() {
                 return Some(End::new(
                     Outcome::Unhandled,
                     format_args!("a window within a window"),
                 ));
             }
-            core.window.label = label(core);
-            core.account.begin_window();
-            core.window.first = core.last_exits.position();
+            block.window.label = label(block);
+            block.account.begin_window();
+            block.window.first = block.last_exits.position();
         }
         Call::End => {
-            if !core.account.in_window() {
+            if !block.account.in_window() {
                 return Some(End::new(Outcome::Unhandled, format_args!("end without begin")));
             }
-            core.account.end_window();
-            let ticks = core.exited_at - core.window.started;
-            report::window(core, ticks);
+            block.account.end_window();
+            let ticks = block.exited_at - block.window.started;
+            report::window(block, ticks);
         }
         Call::Check => {
-            let label = label(core);
+            let label = label(block);
             let (expected, actual) = (third, fourth);
-            core.outbox.put(&Record::Check { vcpu, label: label.as_str(), expected, actual });
+            block.outbox.put(&Record::Check { vcpu, label: label.as_str(), expected, actual });
         }
         Call::Value => {
-            let label = label(core);
-            core.outbox.put(&Record::Value { vcpu, label: label.as_str(), value: third });
+            let label = label(block);
+            block.outbox.put(&Record::Value { vcpu, label: label.as_str(), value: third });
         }
         Call::Log => {
             let mut line = [0; 128];
-            let length = text(core, &mut line);
+            let length = text(block, &mut line);
             let line = core::str::from_utf8(&line[..length]).unwrap_or("(not UTF-8)");
-            core.outbox.put(&Record::Log { level: Level::Info, text: line });
+            block.outbox.put(&Record::Log { level: Level::Info, text: line });
         }
         Call::Done => return Some(End::new(Outcome::Done, format_args!(""))),
         Call::Panic => {
             let mut message = [0; 192];
-            let length = text(core, &mut message);
+            let length = text(block, &mut message);
             let message = core::str::from_utf8(&message[..length]).unwrap_or("(not UTF-8)");
             return Some(End::new(Outcome::Panic, format_args!("{message}")));
         }
-        Call::Query => answer = query(core, first),
+        Call::Query => answer = query(block, first),
         Call::Evict => {
             // Nobody else's TLB is flushed.
-            if first >= GUEST_MEMORY || core.vm.vcpus > 1 {
+            if first >= GUEST_MEMORY || block.vm.vcpus > 1 {
                 answer = UNAVAILABLE;
             } else {
-                core.tables.unmap(first);
-                events::flush_tlb(&mut core.vcpu, core.world.vmcb());
+                block.tables.unmap(first);
+                events::flush_tlb(&mut block.vcpu, block.world.vmcb());
             }
         }
     }
-    core.world.vmcb().save.rax = answer;
+    block.world.vmcb().save.rax = answer;
     let now = clock::now();
-    core.hide_time(now - core.exited_at);
+    block.hide_time(now - block.exited_at);
     // Deadlines moved with the clock.
-    core.armed_for = 0;
-    run::arm(core);
+    block.armed_for = 0;
+    run::arm(block);
     if call == Call::Begin {
-        core.window.started = clock::now();
+        block.window.started = clock::now();
     } else {
         // What a call inside a window takes is no part of it.
-        core.window.started += clock::now() - core.exited_at;
+        block.window.started += clock::now() - block.exited_at;
     }
     None
 }
 
-fn query(core: &CoreBlock, number: u64) -> u64 {
+fn query(block: &VcpuBlock, number: u64) -> u64 {
     match Query::from_number(number) {
-        Some(Query::AutoEoiCount) => u64::from(core.vm.devices().partition.auto_eoi_users()),
-        Some(Query::ApicvInhibits) => u64::from(core.vm.devices().inhibits.mask()),
-        Some(Query::Injections) => core.vcpu.events.injections,
+        Some(Query::AutoEoiCount) => u64::from(block.vm.devices().partition.auto_eoi_users()),
+        Some(Query::ApicvInhibits) => u64::from(block.vm.devices().inhibits.mask()),
+        Some(Query::Injections) => block.vcpu.events.injections,
         None => UNAVAILABLE,
     }
 }

@@ -12,10 +12,10 @@ use crate::apic::{HostApic, wait};
 use crate::arch::page::{Once, Slot};
 use crate::arch::{interrupts, segments};
 use crate::clock::Clock;
-use crate::core_block::CoreBlock;
 use crate::outbox::Outbox;
 use crate::svm::world::{CorePages, claim};
 use crate::svm::{enable, gif};
+use crate::vcpu_block::VcpuBlock;
 use crate::{clock, scenario};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use hv_core::account::Account;
@@ -39,7 +39,7 @@ unsafe extern "C" {
 static PAGES: [Once<CorePages>; MAX_CORES] = [const { Once::new(CorePages::ZERO) }; MAX_CORES];
 static ACCOUNTS: [Once<Account>; MAX_CORES] = [const { Once::new(Account::ZERO) }; MAX_CORES];
 static OUTBOXES: [Once<Outbox>; MAX_CORES] = [const { Once::new(Outbox::EMPTY) }; MAX_CORES];
-static BLOCKS: [Slot<CoreBlock>; MAX_CORES] = [const { Slot::empty() }; MAX_CORES];
+static BLOCKS: [Slot<VcpuBlock>; MAX_CORES] = [const { Slot::empty() }; MAX_CORES];
 
 /// Host APIC ids by number; published before a core is counted as up.
 static IDS: [AtomicU32; MAX_CORES] = [const { AtomicU32::new(0) }; MAX_CORES];
@@ -125,7 +125,7 @@ extern "C" fn hv_ap_main(number: u64) -> ! {
 }
 
 /// The block of a core: for itself while it runs, for the boot core while it is parked.
-pub fn block(number: usize) -> &'static mut CoreBlock {
+pub fn block(number: usize) -> &'static mut VcpuBlock {
     // SAFETY: filled when the core came up. RUNNING and RELEASES pass it to and fro: a parked core
     // does not touch its block, and the boot core leaves those of running cores alone.
     unsafe { BLOCKS[number].get() }

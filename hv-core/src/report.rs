@@ -1,42 +1,42 @@
 //! Reports: a window's table, all traps, and where a vCPU was.
 
-use crate::core_block::CoreBlock;
 use crate::outbox::Outbox;
 use crate::records;
+use crate::vcpu_block::VcpuBlock;
 use hv_core::account::Row;
 use hv_core::last_exits::KEPT;
 use trapline_abi::record::{Durations, Level, Record};
 
 /// The window that has just ended, its rows in the order of their keys.
-pub fn window(core: &mut CoreBlock, ticks: u64) {
-    let vcpu = core.vcpu.index as u16;
-    let label = *core.window.label();
-    let rows = core.account.window().count() as u32;
-    core.outbox.put(&Record::Window { vcpu, label: label.as_str(), ticks, rows });
+pub fn window(block: &mut VcpuBlock, ticks: u64) {
+    let vcpu = block.vcpu.index as u16;
+    let label = *block.window.label();
+    let rows = block.account.window().count() as u32;
+    block.outbox.put(&Record::Window { vcpu, label: label.as_str(), ticks, rows });
     let mut last = None;
-    while let Some(row) = core
+    while let Some(row) = block
         .account
         .window()
         .filter(|row| last.is_none_or(|last| row.key > last))
         .min_by_key(|row| row.key)
     {
-        exit(core.outbox, row);
+        exit(block.outbox, row);
         last = Some(row.key);
     }
-    core.account.merge_window();
-    order(core);
+    block.account.merge_window();
+    order(block);
 }
 
 /// In which order the window's exits came; the end mark behind them is none of them.
-fn order(core: &mut CoreBlock) {
+fn order(block: &mut VcpuBlock) {
     let mut bytes = [0u8; KEPT * 8];
-    let exits = core.last_exits.since(core.window.first());
+    let exits = block.last_exits.since(block.window.first());
     let count = exits.len().saturating_sub(1);
     for (to, exit) in bytes.chunks_exact_mut(8).zip(exits.take(count)) {
         to.copy_from_slice(&exit.key.0.to_le_bytes());
     }
-    let vcpu = core.vcpu.index as u16;
-    core.outbox.put(&Record::Order { vcpu, keys: &bytes[..count * 8] });
+    let vcpu = block.vcpu.index as u16;
+    block.outbox.put(&Record::Order { vcpu, keys: &bytes[..count * 8] });
 }
 
 fn exit(outbox: &mut Outbox, row: &Row) {
@@ -57,32 +57,32 @@ fn exit(outbox: &mut Outbox, row: &Row) {
 }
 
 /// All traps of the scenario by code.
-pub fn traps(core: &mut CoreBlock) {
-    let vcpu = core.vcpu.index as u16;
-    core.account.traps(|code, count| records::put(&Record::Traps { vcpu, code, count }));
-    if core.account.folded() {
+pub fn traps(block: &mut VcpuBlock) {
+    let vcpu = block.vcpu.index as u16;
+    block.account.traps(|code, count| records::put(&Record::Traps { vcpu, code, count }));
+    if block.account.folded() {
         let text = format_args!("more details than rows: some are counted under their exit code");
         records::log(Level::Warn, text);
     }
 }
 
 /// Ends the accounts of a scenario.
-pub fn close(core: &mut CoreBlock) {
+pub fn close(block: &mut VcpuBlock) {
     // The last exit has no next entry: count it with no duration.
-    core.account.close(core.exited_at);
-    if core.account.in_window() {
-        core.account.end_window();
-        core.account.merge_window();
+    block.account.close(block.exited_at);
+    if block.account.in_window() {
+        block.account.end_window();
+        block.account.merge_window();
         let text = "a window was still open at the end";
-        core.outbox.put(&Record::Log { level: Level::Warn, text });
+        block.outbox.put(&Record::Log { level: Level::Warn, text });
     }
 }
 
 /// Where the vCPU was.
-pub fn postmortem(core: &mut CoreBlock) {
-    let save = core.world.vmcb().save;
-    let shadow = core.world.vmcb().control.interrupt_shadow & 1 != 0;
-    let lapic = &core.vcpu.lapic;
+pub fn postmortem(block: &mut VcpuBlock) {
+    let save = block.world.vmcb().save;
+    let shadow = block.world.vmcb().control.interrupt_shadow & 1 != 0;
+    let lapic = &block.vcpu.lapic;
     let (mut irr, mut isr) = ([0; 32], [0; 32]);
     for (bytes, words) in [(&mut irr, lapic.irr()), (&mut isr, lapic.isr())] {
         for (to, word) in bytes.chunks_exact_mut(4).zip(words) {
@@ -90,21 +90,21 @@ pub fn postmortem(core: &mut CoreBlock) {
         }
     }
     records::put(&Record::Postmortem {
-        vcpu: core.vcpu.index as u16,
+        vcpu: block.vcpu.index as u16,
         rip: save.rip,
         rsp: save.rsp,
         rflags: save.rflags,
         cr2: save.cr2,
         interrupt_shadow: shadow,
-        halted: core.left == crate::core_block::Left::Block,
+        halted: block.left == crate::vcpu_block::Left::Block,
         tpr: lapic.tpr(),
         ppr: lapic.ppr(),
         irr: &irr,
         isr: &isr,
-        last: core.last_exits.iter().len() as u32,
+        last: block.last_exits.iter().len() as u32,
     });
-    let offset = core.vm.clock.offset;
-    for exit in core.last_exits.iter() {
+    let offset = block.vm.clock.offset;
+    for exit in block.last_exits.iter() {
         let at = exit.at.wrapping_add(offset);
         records::put(&Record::Last { key: exit.key.0, rip: exit.rip, at });
     }

@@ -3,7 +3,7 @@
 // UNSAFETY: called from assembly.
 #![expect(unsafe_code, reason = "entered from the world switch")]
 
-use crate::core_block::{CoreBlock, Left};
+use crate::vcpu_block::{Left, VcpuBlock};
 use crate::{apic, clock, cores, guest, scenario, svm};
 use trapline_abi::exit::ExitKey;
 use trapline_defs::exit_code::ExitCode;
@@ -29,10 +29,10 @@ pub enum Turn {
 ///
 /// # Safety
 /// Only the world switch calls this, with GIF clear and the rest of the guest's state saved.
-pub unsafe extern "C" fn on_exit(core: &mut CoreBlock, exited_at: u64) -> Turn {
-    core.mailbox.left();
-    core.account.close(core.world.entered_at);
-    let CoreBlock { world, vcpu, .. } = core;
+pub unsafe extern "C" fn on_exit(block: &mut VcpuBlock, exited_at: u64) -> Turn {
+    block.mailbox.left();
+    block.account.close(block.world.entered_at);
+    let VcpuBlock { world, vcpu, .. } = block;
     let vmcb = world.vmcb();
     let rip = vmcb.save.rip;
     // Kept free of calls, so that it needs no register that would have to be saved.
@@ -40,123 +40,123 @@ pub unsafe extern "C" fn on_exit(core: &mut CoreBlock, exited_at: u64) -> Turn {
         && handle::settled(vcpu, vmcb)
         && let Some(key) = handle::cpuid(vcpu, vmcb)
     {
-        return account(core, Handled::enter(key), rip, exited_at);
+        return account(block, Handled::enter(key), rip, exited_at);
     }
-    on_any_exit(core, exited_at)
+    on_any_exit(block, exited_at)
 }
 
 /// Every exit but the shortest.
 #[inline(never)]
-fn on_any_exit(core: &mut CoreBlock, exited_at: u64) -> Turn {
-    let CoreBlock { world, vcpu, vm, memory, .. } = core;
+fn on_any_exit(block: &mut VcpuBlock, exited_at: u64) -> Turn {
+    let VcpuBlock { world, vcpu, vm, memory, .. } = block;
     let vmcb = world.vmcb();
     let rip = vmcb.save.rip;
     let handled = handle::exit(vm, vcpu, vmcb, memory, exited_at);
     if handled.next == Next::Registers {
-        core.exited_at = exited_at;
+        block.exited_at = exited_at;
         return Turn::Registers;
     }
-    account(core, handled, rip, exited_at)
+    account(block, handled, rip, exited_at)
 }
 
 /// The same exit again, all registers saved.
 ///
 /// # Safety
 /// As for [`on_exit`], which answered [`Turn::Registers`].
-pub unsafe extern "C" fn on_exit_by_register(core: &mut CoreBlock) -> Turn {
-    let exited_at = core.exited_at;
-    let CoreBlock { world, vcpu, vm, memory, .. } = core;
+pub unsafe extern "C" fn on_exit_by_register(block: &mut VcpuBlock) -> Turn {
+    let exited_at = block.exited_at;
+    let VcpuBlock { world, vcpu, vm, memory, .. } = block;
     let vmcb = world.vmcb();
     let rip = vmcb.save.rip;
     let handled = handle::exit_by_register(vm, vcpu, vmcb, memory, exited_at);
-    account(core, handled, rip, exited_at)
+    account(block, handled, rip, exited_at)
 }
 
 #[inline(always)]
-fn account(core: &mut CoreBlock, handled: Handled, rip: u64, exited_at: u64) -> Turn {
-    core.last_exits.push(handled.key, rip, exited_at);
-    core.exits_left -= 1;
-    if handled.next != Next::Enter || core.vcpu.rearm || core.exits_left == 0 {
-        return after(core, handled, exited_at);
+fn account(block: &mut VcpuBlock, handled: Handled, rip: u64, exited_at: u64) -> Turn {
+    block.last_exits.push(handled.key, rip, exited_at);
+    block.exits_left -= 1;
+    if handled.next != Next::Enter || block.vcpu.rearm || block.exits_left == 0 {
+        return after(block, handled, exited_at);
     }
     // From here on others kick this core; what they left before is looked at now.
-    core.mailbox.enter();
-    if core.mailbox.is_full() {
-        core.mailbox.left();
-        return after(core, handled, exited_at);
+    block.mailbox.enter();
+    if block.mailbox.is_full() {
+        block.mailbox.left();
+        return after(block, handled, exited_at);
     }
-    if core.account.reopen(handled.key, exited_at) {
+    if block.account.reopen(handled.key, exited_at) {
         return Turn::Enter;
     }
-    search(core, handled.key)
+    search(block, handled.key)
 }
 
 /// A key that is not in its first place.
 #[cold]
 #[inline(never)]
-fn search(core: &mut CoreBlock, key: ExitKey) -> Turn {
-    core.account.search(key);
+fn search(block: &mut VcpuBlock, key: ExitKey) -> Turn {
+    block.account.search(key);
     Turn::Enter
 }
 
 /// What most exits do not need.
 #[inline(never)]
-fn after(core: &mut CoreBlock, handled: Handled, exited_at: u64) -> Turn {
+fn after(block: &mut VcpuBlock, handled: Handled, exited_at: u64) -> Turn {
     let Handled { key, next } = handled;
-    core.exited_at = exited_at;
+    block.exited_at = exited_at;
     if next == Next::Call {
-        core.account.open_outside(key, exited_at);
+        block.account.open_outside(key, exited_at);
     } else {
-        core.account.open(key, exited_at);
+        block.account.open(key, exited_at);
     }
-    if core.exits_left == 0 {
-        return leave(core, Left::ExitBudget);
+    if block.exits_left == 0 {
+        return leave(block, Left::ExitBudget);
     }
     match next {
         Next::Enter | Next::Registers => {}
         Next::Interrupt => {
             svm::gif::take_pending();
             if scenario::is_over() {
-                return leave(core, Left::Elsewhere);
+                return leave(block, Left::Elsewhere);
             }
             let now = clock::now();
-            if now >= core.ends_at {
-                return leave(core, Left::TimeBudget);
+            if now >= block.ends_at {
+                return leave(block, Left::TimeBudget);
             }
             // The timer may have been the one that a deadline was armed with.
-            core.armed_for = 0;
-            let_time_pass(core, now);
+            block.armed_for = 0;
+            let_time_pass(block, now);
         }
         Next::Map => {
-            let CoreBlock { world, vcpu, tables, .. } = core;
+            let VcpuBlock { world, vcpu, tables, .. } = block;
             tables.map(world.vmcb().control.exit_info_2);
             events::flush_tlb(vcpu, world.vmcb());
         }
-        Next::Block => return leave(core, Left::Block),
-        Next::Call => return leave(core, Left::Call),
-        Next::Stop(stop) => return leave(core, Left::Stop(stop)),
+        Next::Block => return leave(block, Left::Block),
+        Next::Call => return leave(block, Left::Call),
+        Next::Stop(stop) => return leave(block, Left::Stop(stop)),
     }
-    if let Some(left) = collect(core) {
-        return leave(core, left);
+    if let Some(left) = collect(block) {
+        return leave(block, left);
     }
-    match enter(core) {
+    match enter(block) {
         None => Turn::Enter,
-        Some(left) => leave(core, left),
+        Some(left) => leave(block, left),
     }
 }
 
 /// Gets ready for the guest; what arrives meanwhile is settled, too. Why the guest cannot be entered,
 /// if it cannot.
-pub fn enter(core: &mut CoreBlock) -> Option<Left> {
+pub fn enter(block: &mut VcpuBlock) -> Option<Left> {
     loop {
-        arm(core);
-        kick_others(core);
-        core.mailbox.enter();
-        if !core.mailbox.is_full() {
+        arm(block);
+        kick_others(block);
+        block.mailbox.enter();
+        if !block.mailbox.is_full() {
             return None;
         }
-        core.mailbox.set_state(State::Host);
-        let left = collect(core);
+        block.mailbox.set_state(State::Host);
+        let left = collect(block);
         if left.is_some() {
             return left;
         }
@@ -164,9 +164,9 @@ pub fn enter(core: &mut CoreBlock) -> Option<Left> {
 }
 
 /// Takes over what other vCPUs left, and evaluates it.
-fn collect(core: &mut CoreBlock) -> Option<Left> {
-    let left = take_over(core);
-    let CoreBlock { world, vcpu, vm, memory, .. } = core;
+fn collect(block: &mut VcpuBlock) -> Option<Left> {
+    let left = take_over(block);
+    let VcpuBlock { world, vcpu, vm, memory, .. } = block;
     if left.is_none() && vcpu.lapic.event_request {
         events::evaluate(vm, vcpu, world.vmcb(), memory);
     }
@@ -174,14 +174,14 @@ fn collect(core: &mut CoreBlock) -> Option<Left> {
 }
 
 /// Takes over what other vCPUs left, and evaluates nothing.
-fn take_over(core: &mut CoreBlock) -> Option<Left> {
+fn take_over(block: &mut VcpuBlock) -> Option<Left> {
     if scenario::is_over() {
         return Some(Left::Elsewhere);
     }
-    if !core.mailbox.is_full() {
+    if !block.mailbox.is_full() {
         return None;
     }
-    let CoreBlock { world, vcpu, vm, tables, .. } = core;
+    let VcpuBlock { world, vcpu, vm, tables, .. } = block;
     let letters = vm.collect(vcpu);
     if letters.init {
         if vcpu.index == 0 {
@@ -207,43 +207,43 @@ fn take_over(core: &mut CoreBlock) -> Option<Left> {
 }
 
 /// Kicks the cores whose vCPUs were left something.
-fn kick_others(core: &mut CoreBlock) {
-    let kicks = core::mem::take(&mut core.vcpu.kicks);
+fn kick_others(block: &mut VcpuBlock) {
+    let kicks = core::mem::take(&mut block.vcpu.kicks);
     if kicks != 0 {
-        cores::kick(&core.apic, kicks);
+        cores::kick(&block.apic, kicks);
     }
 }
 
-fn leave(core: &mut CoreBlock, left: Left) -> Turn {
-    core.left = left;
+fn leave(block: &mut VcpuBlock, left: Left) -> Turn {
+    block.left = left;
     Turn::Leave
 }
 
 /// Lets guest time pass to host TSC `now`: deadlines fire, and what they bring is evaluated.
-fn let_time_pass(core: &mut CoreBlock, now: u64) {
-    let_time_pass_halted(core, now);
-    let CoreBlock { world, vcpu, vm, memory, .. } = core;
+fn let_time_pass(block: &mut VcpuBlock, now: u64) {
+    let_time_pass_halted(block, now);
+    let VcpuBlock { world, vcpu, vm, memory, .. } = block;
     if vcpu.lapic.event_request {
         events::evaluate(vm, vcpu, world.vmcb(), memory);
     }
 }
 
 /// Arms the host's timer for the next deadline or the end of the budget, whichever comes first.
-pub fn arm(core: &mut CoreBlock) {
-    core.vcpu.rearm = false;
-    core.vcpu.armed = core.vcpu.lapic.next_deadline();
+pub fn arm(block: &mut VcpuBlock) {
+    block.vcpu.rearm = false;
+    block.vcpu.armed = block.vcpu.lapic.next_deadline();
     // The bootstrap vCPU's core keeps the devices' time.
-    let devices = if core.vcpu.index == 0 { core.vm.next_deadline() } else { Ns::NEVER };
-    let deadline = core.vcpu.lapic.next_deadline().min(devices);
-    let mut wanted = core.ends_at;
+    let devices = if block.vcpu.index == 0 { block.vm.next_deadline() } else { Ns::NEVER };
+    let deadline = block.vcpu.lapic.next_deadline().min(devices);
+    let mut wanted = block.ends_at;
     if deadline != Ns::NEVER {
-        let ticks = core.vm.clock.ticks(deadline.0);
-        wanted = wanted.min(ticks.saturating_add(core.vm.clock.offset.wrapping_neg()));
+        let ticks = block.vm.clock.ticks(deadline.0);
+        wanted = wanted.min(ticks.saturating_add(block.vm.clock.offset.wrapping_neg()));
     }
-    if wanted != core.armed_for {
-        core.armed_for = wanted;
+    if wanted != block.armed_for {
+        block.armed_for = wanted;
         let left = wanted.saturating_sub(clock::now());
-        core.apic.arm(core.clock.apic_ticks(left));
+        block.apic.arm(block.clock.apic_ticks(left));
     }
 }
 
@@ -251,47 +251,47 @@ pub fn arm(core: &mut CoreBlock) {
 /// after.
 ///
 /// Returns why the scenario ends instead, if it does.
-pub fn block(core: &mut CoreBlock) -> Option<Left> {
+pub fn block(block: &mut VcpuBlock) -> Option<Left> {
     loop {
-        core.mailbox.set_state(State::Host);
+        block.mailbox.set_state(State::Host);
         let now = clock::now();
-        if now >= core.ends_at {
+        if now >= block.ends_at {
             return Some(Left::TimeBudget);
         }
-        let_time_pass_halted(core, now);
-        let before = core.vcpu.starts;
-        match take_over(core) {
+        let_time_pass_halted(block, now);
+        let before = block.vcpu.starts;
+        match take_over(block) {
             None | Some(Left::Block) => {}
             left => return left,
         }
-        let CoreBlock { world, vcpu, vm, memory, .. } = core;
+        let VcpuBlock { world, vcpu, vm, memory, .. } = block;
         if vcpu.starts != before || !vcpu.waits_for_sipi && handle::wakes(vm, vcpu, world.vmcb()) {
             // What woke it is injected right away, without a window (rule HLT-2).
             vcpu.lapic.event_request = true;
             events::evaluate(vm, vcpu, world.vmcb(), memory);
             return None;
         }
-        let deadline = core.vcpu.lapic.next_deadline().min(core.vm.next_deadline());
-        if core.vm.vcpus == 1 && deadline == Ns::NEVER {
+        let deadline = block.vcpu.lapic.next_deadline().min(block.vm.next_deadline());
+        if block.vm.vcpus == 1 && deadline == Ns::NEVER {
             return Some(Left::Stuck);
         }
-        arm(core);
-        kick_others(core);
-        core.mailbox.set_state(State::Asleep);
-        if core.mailbox.is_full() || scenario::is_over() {
+        arm(block);
+        kick_others(block);
+        block.mailbox.set_state(State::Asleep);
+        if block.mailbox.is_full() || scenario::is_over() {
             continue;
         }
         // IF is clear here, so nothing is taken before the sleep begins.
         svm::gif::open();
         apic::wait();
         svm::gif::close();
-        core.armed_for = 0;
+        block.armed_for = 0;
     }
 }
 
 /// As [`let_time_pass`], but nothing is evaluated: the vCPU is not about to be entered.
-fn let_time_pass_halted(core: &mut CoreBlock, now: u64) {
-    let CoreBlock { vcpu, vm, .. } = core;
+fn let_time_pass_halted(block: &mut VcpuBlock, now: u64) {
+    let VcpuBlock { vcpu, vm, .. } = block;
     let time = vm.clock.at(now);
     vcpu.lapic.advance(time);
     vm.advance(vcpu, time);

@@ -6,11 +6,11 @@
 use crate::apic::HostApic;
 use crate::arch::page::Slot;
 use crate::clock::{self, Clock};
-use crate::core_block::{CoreBlock, Left};
 use crate::guest_memory::GuestRam;
 use crate::outbox::Outbox;
 use crate::svm::tables::VM_TABLES;
 use crate::svm::world::{self, FxArea, World};
+use crate::vcpu_block::{Left, VcpuBlock};
 use crate::{calls, cores, guest, phase, records, report, run};
 use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use hv_core::account::Account;
@@ -70,36 +70,36 @@ pub fn run(bench: &Bench, index: u32, scenario: &Scenario<'_>, payload: &Payload
     };
     let vcpus = usize::from(scenario.vcpus);
     prepare(bench, scenario, &elf);
-    let core = cores::block(0);
-    phase::sync_closed(&core.apic, &core.clock);
+    let block = cores::block(0);
+    phase::sync_closed(&block.apic, &block.clock);
     let start = clock::now();
     for number in 0..vcpus {
-        let core = cores::block(number);
-        core.set_time_zero(start);
-        core.ends_at = start.saturating_add(scenario.budget_ticks);
+        let block = cores::block(number);
+        block.set_time_zero(start);
+        block.ends_at = start.saturating_add(scenario.budget_ticks);
     }
-    let core = cores::block(0);
+    let block = cores::block(0);
     for number in 1..vcpus {
-        cores::release(&core.apic, number);
+        cores::release(&block.apic, number);
         // Asleep where its vCPU waits for a SIPI: from there on it takes no time.
-        while core.vm.mailbox(number as u32).state() != State::Asleep && !is_over() {
+        while block.vm.mailbox(number as u32).state() != State::Asleep && !is_over() {
             core::hint::spin_loop();
         }
     }
-    run_core(core);
+    run_core(block);
     cores::wait_parked();
     let ended = (0..vcpus).find(|&number| cores::block(number).end.is_some());
     report_all(index, vcpus, ended.unwrap_or(0));
 }
 
 /// Runs a core's vCPU until the scenario ends. The core's GIF is clear before and after.
-pub fn run_core(core: &mut CoreBlock) {
-    let end = turn(core);
-    core.apic.arm(0);
+pub fn run_core(block: &mut VcpuBlock) {
+    let end = turn(block);
+    block.apic.arm(0);
     if !ENDED.swap(true, SeqCst) {
-        core.end = end;
-        let others = ((1u32 << core.vm.vcpus) - 1) & !(1 << core.vcpu.index);
-        cores::kick(&core.apic, others);
+        block.end = end;
+        let others = ((1u32 << block.vm.vcpus) - 1) & !(1 << block.vcpu.index);
+        cores::kick(&block.apic, others);
     }
 }
 
@@ -110,9 +110,9 @@ pub fn is_over() -> bool {
 
 fn report_all(index: u32, vcpus: usize, ended: usize) {
     for number in 0..vcpus {
-        let core = cores::block(number);
-        report::close(core);
-        if !core.outbox.deliver() {
+        let block = cores::block(number);
+        report::close(block);
+        if !block.outbox.deliver() {
             records::log(
                 Level::Error,
                 format_args!("vCPU {number} said more than there is room for"),
@@ -122,9 +122,9 @@ fn report_all(index: u32, vcpus: usize, ended: usize) {
     for number in 0..vcpus {
         report::traps(cores::block(number));
     }
-    let core = cores::block(ended);
-    let ticks = core.exited_at.wrapping_add(core.vm.clock.offset);
-    let Some(end) = core.end.take() else {
+    let block = cores::block(ended);
+    let ticks = block.exited_at.wrapping_add(block.vm.clock.offset);
+    let Some(end) = block.end.take() else {
         return finish(
             index,
             &End::new(Outcome::Unhandled, format_args!("nobody ended it")),
@@ -175,24 +175,24 @@ fn prepare(bench: &Bench, scenario: &Scenario<'_>, elf: &Elf<'_>) {
     ENDED.store(false, SeqCst);
     VM_TABLES.map_all();
     for index in 0..vcpus {
-        let core = cores::block(index as usize);
-        core.vcpu = Vcpu::new(&scenario.machine, &bench.host, khz, index, vcpus);
-        core.vm = vm;
-        core.mailbox = vm.mailbox(index);
-        core.mailbox.publish(core.vcpu.lapic.identity());
-        core.world.fx = FxArea::RESET;
-        guest::reset_vmcb(core.world.vmcb(), core.tables, elf.entry);
-        core.account.reset();
-        core.last_exits = LastExits::new();
-        core.exits_left = scenario.budget_exits.max(1);
-        core.armed_for = 0;
-        core.left = Left::Not;
-        core.window = calls::OpenWindow::NONE;
-        core.end = None;
+        let block = cores::block(index as usize);
+        block.vcpu = Vcpu::new(&scenario.machine, &bench.host, khz, index, vcpus);
+        block.vm = vm;
+        block.mailbox = vm.mailbox(index);
+        block.mailbox.publish(block.vcpu.lapic.identity());
+        block.world.fx = FxArea::RESET;
+        guest::reset_vmcb(block.world.vmcb(), block.tables, elf.entry);
+        block.account.reset();
+        block.last_exits = LastExits::new();
+        block.exits_left = scenario.budget_exits.max(1);
+        block.armed_for = 0;
+        block.left = Left::Not;
+        block.window = calls::OpenWindow::NONE;
+        block.end = None;
     }
-    let core = cores::block(0);
-    guest::load(&mut core.memory, elf, scenario, khz);
-    core.vcpu.gprs.rdi = trapline_abi::boot::BOOT_PAGE;
+    let block = cores::block(0);
+    guest::load(&mut block.memory, elf, scenario, khz);
+    block.vcpu.gprs.rdi = trapline_abi::boot::BOOT_PAGE;
 }
 
 /// What a block has before there was a scenario.
@@ -212,12 +212,12 @@ pub fn idle_block(
     clock: Clock,
     account: &'static mut Account,
     outbox: &'static mut Outbox,
-) -> CoreBlock {
+) -> VcpuBlock {
     let host = Host { vendor: [0; 12], signature: 0, brand: [0; 48], physical_bits: 36 };
     let guest_clock = GuestClock { offset: 0, khz: clock.tsc_khz };
     // SAFETY: `open` placed one; it is replaced before any vCPU runs.
     let shared: &'static Shared = unsafe { SHARED.share() };
-    CoreBlock {
+    VcpuBlock {
         world,
         vcpu: Vcpu::new(&NO_MACHINE, &host, clock.tsc_khz, 0, 1),
         account,
@@ -242,22 +242,22 @@ pub fn idle_block(
 }
 
 /// The guest's turns until something ends the scenario: `None` when it was another core.
-fn turn(core: &mut CoreBlock) -> Option<End> {
+fn turn(block: &mut VcpuBlock) -> Option<End> {
     loop {
-        let left = if core.vcpu.waits_for_sipi {
+        let left = if block.vcpu.waits_for_sipi {
             Left::Block
-        } else if let Some(left) = run::enter(core) {
+        } else if let Some(left) = run::enter(block) {
             left
         } else {
-            world::run(core);
-            core.left
+            world::run(block);
+            block.left
         };
         let left = match left {
-            Left::Block => match run::block(core) {
+            Left::Block => match run::block(block) {
                 None => continue,
                 Some(left) => left,
             },
-            Left::Call => match calls::answer(core) {
+            Left::Call => match calls::answer(block) {
                 None => continue,
                 end => return end,
             },
@@ -266,14 +266,14 @@ fn turn(core: &mut CoreBlock) -> Option<End> {
         if left == Left::Elsewhere {
             return None;
         }
-        core.left = left;
-        return Some(ended(core, left));
+        block.left = left;
+        return Some(ended(block, left));
     }
 }
 
-fn ended(core: &mut CoreBlock, left: Left) -> End {
-    let rip = core.world.vmcb().save.rip;
-    let code = core.world.vmcb().control.exit_code;
+fn ended(block: &mut VcpuBlock, left: Left) -> End {
+    let rip = block.world.vmcb().save.rip;
+    let code = block.world.vmcb().control.exit_code;
     match left {
         Left::TimeBudget => End::new(Outcome::TimeBudget, format_args!("at rip {rip:#x}")),
         Left::ExitBudget => End::new(Outcome::ExitBudget, format_args!("at rip {rip:#x}")),
@@ -285,7 +285,7 @@ fn ended(core: &mut CoreBlock, left: Left) -> End {
             End::new(Outcome::Shutdown, format_args!("triple fault, exit 7Fh"))
         }
         Left::Stop(Stop::BadMemory) => {
-            let address = core.world.vmcb().control.exit_info_2;
+            let address = block.world.vmcb().control.exit_info_2;
             End::new(
                 Outcome::BadMemory,
                 format_args!("guest-physical address {address:#x} at rip {rip:#x}"),
@@ -311,7 +311,7 @@ fn finish(index: u32, end: &End, ticks: u64) {
     records::flush();
 }
 
-impl CoreBlock {
+impl VcpuBlock {
     /// Guest time is 0 at host TSC `start`.
     fn set_time_zero(&mut self, start: u64) {
         self.vm.clock.offset = start.wrapping_neg();

@@ -17,8 +17,8 @@
 #![expect(unsafe_code, reason = "the world switch")]
 
 use crate::arch::page::{Page, physical};
-use crate::core_block::CoreBlock;
 use crate::run::{Turn, on_exit, on_exit_by_register};
+use crate::vcpu_block::VcpuBlock;
 use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
 use trapline_defs::vmcb::Vmcb;
@@ -95,27 +95,27 @@ pub fn claim(pages: &'static mut CorePages) -> (World, &'static mut Page) {
 
 /// Runs the guest until the handler says stop. GIF and IF are clear before and after; IF is set in
 /// between. The guest's x87 control word stays behind: hv-core uses no x87.
-pub fn run(core: &mut CoreBlock) {
+pub fn run(block: &mut VcpuBlock) {
     // SAFETY: SVM is on, the VMCB was set up by `scenario`, IF is set so that physical interrupts
     // end the guest's turn (they would not with IF clear under V_INTR_MASKING).
     unsafe {
-        asm!("vmsave rax", in("rax") core.world.host, options(nostack));
+        asm!("vmsave rax", in("rax") block.world.host, options(nostack));
         asm!("sti", options(nostack));
-        enter(core);
+        enter(block);
         asm!("cli", options(nostack));
     }
 }
 
 macro_rules! gpr {
     ($name:ident) => {
-        offset_of!(CoreBlock, vcpu.gprs) + offset_of!(Gprs, $name)
+        offset_of!(VcpuBlock, vcpu.gprs) + offset_of!(Gprs, $name)
     };
 }
 
 /// # Safety
 /// See [`run`].
 #[unsafe(naked)]
-unsafe extern "C" fn enter(_core: &mut CoreBlock) {
+unsafe extern "C" fn enter(_block: &mut VcpuBlock) {
     naked_asm!(
         "push rbx",
         "push rbp",
@@ -199,10 +199,10 @@ unsafe extern "C" fn enter(_core: &mut CoreBlock) {
         "pop rbp",
         "pop rbx",
         "ret",
-        fx = const offset_of!(CoreBlock, world.fx),
-        vmcb = const offset_of!(CoreBlock, world.vmcb),
-        host = const offset_of!(CoreBlock, world.host),
-        entered_at = const offset_of!(CoreBlock, world.entered_at),
+        fx = const offset_of!(VcpuBlock, world.fx),
+        vmcb = const offset_of!(VcpuBlock, world.vmcb),
+        host = const offset_of!(VcpuBlock, world.host),
+        entered_at = const offset_of!(VcpuBlock, world.entered_at),
         rbx = const gpr!(rbx),
         rcx = const gpr!(rcx),
         rdx = const gpr!(rdx),

@@ -1,6 +1,6 @@
 //! What one core owns.
 //!
-//! Everything that a core needs while it runs a guest hangs off one [`CoreBlock`]: no static is
+//! Everything that a core needs while it runs a guest hangs off one [`VcpuBlock`]: no static is
 //! shared on the exit path, and another core has another block. A block is made when its core comes
 //! up and made ready anew for every scenario.
 
@@ -41,7 +41,7 @@ pub enum Left {
 
 /// A core and the vCPU that it runs. `#[repr(C)]` keeps the world switch's part in front.
 #[repr(C)]
-pub struct CoreBlock {
+pub struct VcpuBlock {
     /// What the world switch reads and writes.
     pub world: World,
     /// The vCPU.
