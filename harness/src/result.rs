@@ -68,6 +68,8 @@ pub struct ScenarioResult {
     pub seed: Option<String>,
     /// vCPUs.
     pub vcpus: u16,
+    /// Cores that they shared.
+    pub cores: u16,
     /// Where its expectations are from.
     pub cite: String,
     /// What was measured; `None` when it did not run.
@@ -97,6 +99,7 @@ impl ScenarioResult {
             policy: policy_word(scenario.policy).into(),
             seed: scenario.seed.map(|seed| seed_word(seed).into()),
             vcpus: scenario.vcpus,
+            cores: scenario.cores,
             cite: scenario.cite.clone(),
             measured,
             judgement,

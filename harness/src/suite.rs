@@ -14,6 +14,7 @@
 //! silicon = "none"                   # these four are the defaults
 //! policy = "kvm-6.12"
 //! vcpus = 1
+//! cores = 1                          # as many as vCPUs, if not said: vCPU v runs on core v % cores
 //! budget = { ticks = 200_000_000, exits = 200_000 }
 //! cite = "corrections.md 3.0 row 1"
 //!

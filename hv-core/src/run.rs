@@ -4,7 +4,7 @@
 #![expect(unsafe_code, reason = "entered from the world switch")]
 
 use crate::vcpu_block::{Left, VcpuBlock};
-use crate::{apic, clock, cores, guest, scenario, svm};
+use crate::{apic, clock, cores, guest, scenario, svm, switch, turns};
 use trapline_abi::exit::ExitKey;
 use trapline_defs::exit_code::ExitCode;
 use trapline_policy::events;
@@ -124,7 +124,10 @@ fn after(block: &mut VcpuBlock, handled: Handled, exited_at: u64) -> Turn {
                 return leave(block, Left::TimeBudget);
             }
             // The timer may have been the one that a deadline was armed with.
-            block.armed_for = 0;
+            block.core.armed_for.set(0);
+            if block.core.is_shared() && has_to_go(block, now) {
+                return leave(block, Left::Preempted);
+            }
             let_time_pass(block, now);
         }
         Next::Map => {
@@ -143,6 +146,17 @@ fn after(block: &mut VcpuBlock, handled: Handled, exited_at: u64) -> Turn {
         None => Turn::Enter,
         Some(left) => leave(block, left),
     }
+}
+
+/// Whether the vCPU's slice is over and another one's turn has come.
+#[cold]
+fn has_to_go(block: &VcpuBlock, now: u64) -> bool {
+    block.core.schedule.get().is_over(now) && turns::is_another_ready(block, now)
+}
+
+/// Makes up for the time in which others had the core, before [`enter`].
+pub fn catch_up(block: &mut VcpuBlock) {
+    let_time_pass(block, clock::now());
 }
 
 /// Gets ready for the guest; what arrives meanwhile is settled, too. Why the guest cannot be entered,
@@ -206,11 +220,11 @@ fn take_over(block: &mut VcpuBlock) -> Option<Left> {
     vcpu.waits_for_sipi.then_some(Left::Block)
 }
 
-/// Kicks the cores whose vCPUs were left something.
+/// Kicks the cores whose vCPUs were left something; its own looks by itself, in [`arm`] or [`block`].
 fn kick_others(block: &mut VcpuBlock) {
     let kicks = core::mem::take(&mut block.vcpu.kicks);
     if kicks != 0 {
-        cores::kick(&block.apic, kicks);
+        cores::kick(&block.core.apic, kicks & !block.core.schedule.get().vcpus());
     }
 }
 
@@ -228,30 +242,40 @@ fn let_time_pass(block: &mut VcpuBlock, now: u64) {
     }
 }
 
-/// Arms the host's timer for the next deadline or the end of the budget, whichever comes first.
+/// Arms the host's timer for what comes first: the next deadline of any of the core's vCPUs, the end of
+/// the slice if another one is ready, the end of the budget.
 pub fn arm(block: &mut VcpuBlock) {
+    let others = if block.core.is_shared() { alarm_of_others(block) } else { u64::MAX };
+    arm_until(block, others);
+}
+
+#[cold]
+fn alarm_of_others(block: &VcpuBlock) -> u64 {
+    let is_one_ready = turns::is_another_ready(block, clock::now());
+    block.core.schedule.get().alarm(is_one_ready)
+}
+
+#[inline(always)]
+fn arm_until(block: &mut VcpuBlock, others: u64) {
     block.vcpu.rearm = false;
     block.vcpu.armed = block.vcpu.lapic.next_deadline();
-    // The bootstrap vCPU's core keeps the devices' time.
-    let devices = if block.vcpu.index == 0 { block.vm.next_deadline() } else { Ns::NEVER };
-    let deadline = block.vcpu.lapic.next_deadline().min(devices);
-    let mut wanted = block.ends_at;
-    if deadline != Ns::NEVER {
-        let ticks = block.vm.clock.ticks(deadline.0);
-        wanted = wanted.min(ticks.saturating_add(block.vm.clock.offset.wrapping_neg()));
-    }
-    if wanted != block.armed_for {
-        block.armed_for = wanted;
+    let wanted = block.next_deadline().min(block.ends_at).min(others);
+    if wanted != block.core.armed_for.get() {
+        block.core.armed_for.set(wanted);
         let left = wanted.saturating_sub(clock::now());
-        block.apic.arm(block.clock.apic_ticks(left));
+        block.core.apic.arm(block.core.clock.apic_ticks(left));
     }
 }
 
 /// Blocks until the vCPU has something to wake for; [`enter`] has to follow. GIF is clear before and
 /// after.
 ///
-/// Returns why the scenario ends instead, if it does.
+/// Returns why not, if it cannot: another vCPU of its core is ready, so that this has to be called again
+/// when its turn comes, or the scenario ends.
 pub fn block(block: &mut VcpuBlock) -> Option<Left> {
+    if !block.is_blocked {
+        switch::blocking(block);
+    }
     loop {
         block.mailbox.set_state(State::Host);
         let now = clock::now();
@@ -264,8 +288,10 @@ pub fn block(block: &mut VcpuBlock) -> Option<Left> {
             None | Some(Left::Block) => {}
             left => return left,
         }
-        let VcpuBlock { world, vcpu, vm, memory, .. } = block;
+        let VcpuBlock { world, vcpu, vm, .. } = block;
         if vcpu.starts != before || !vcpu.waits_for_sipi && handle::wakes(vm, vcpu, world.vmcb()) {
+            switch::unblocking(block);
+            let VcpuBlock { world, vcpu, vm, memory, .. } = block;
             // What woke it is injected right away, without a window (rule HLT-2).
             vcpu.lapic.event_request = true;
             events::evaluate(vm, vcpu, world.vmcb(), memory);
@@ -275,17 +301,23 @@ pub fn block(block: &mut VcpuBlock) -> Option<Left> {
         if block.vm.vcpus == 1 && deadline == Ns::NEVER {
             return Some(Left::Stuck);
         }
-        arm(block);
+        arm_until(block, block.core.schedule.get().wakes_at());
         kick_others(block);
         block.mailbox.set_state(State::Asleep);
         if block.mailbox.is_full() || scenario::is_over() {
             continue;
         }
+        if block.core.is_shared() && turns::is_another_ready(block, clock::now()) {
+            return Some(Left::Asleep);
+        }
         // IF is clear here, so nothing is taken before the sleep begins.
         svm::gif::open();
         apic::wait();
         svm::gif::close();
-        block.armed_for = 0;
+        block.core.armed_for.set(0);
+        if block.core.is_shared() && turns::is_another_ready(block, clock::now()) {
+            return Some(Left::Asleep);
+        }
     }
 }
 

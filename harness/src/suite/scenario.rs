@@ -49,6 +49,8 @@ pub struct Scenario {
     pub seed: Option<Seed>,
     /// vCPUs.
     pub vcpus: u16,
+    /// Cores that they share.
+    pub cores: u16,
     /// After how much it is ended.
     pub budget: Budget,
     /// Where its expectations are from.
@@ -68,7 +70,7 @@ impl Scenario {
 
 const KEYS: &[&str] = &[
     "name", "about", "payload", "matrix", "params", "machine", "silicon", "policy", "seed",
-    "vcpus", "budget", "cite", "expect", "when", "fails",
+    "vcpus", "cores", "budget", "cite", "expect", "when", "fails",
 ];
 
 /// Reads one combination of a `[[scenario]]` entry.
@@ -96,6 +98,11 @@ pub(super) fn read(
             .filter(|n| (1..=MAX_VCPUS).contains(n))
             .ok_or_else(|| e.error(format!("the number of vCPUs is from 1 to {MAX_VCPUS}")))
     })?;
+    let cores = fields.or("cores", vcpus, |e| {
+        u16::try_from(e.number()?).ok().filter(|n| (1..=vcpus).contains(n)).ok_or_else(|| {
+            e.error(format!("the number of cores is from 1 to that of vCPUs, {vcpus}"))
+        })
+    })?;
     Ok(Scenario {
         suite: suite.into(),
         name: fields.need("name").and_then(name)?,
@@ -106,11 +113,12 @@ pub(super) fn read(
         seed: fields.or("seed", None, |e| word(e, "seed", SEEDS).map(Some))?,
         budget: fields.or("budget", Budget::default(), budget)?,
         cite: fields.or("cite", String::new(), |e| e.text())?,
-        expect: expect(&fields, payload, &params, vcpus)?,
+        expect: expect(&fields, payload, &params, vcpus, cores)?,
         fails: fields.or("fails", None, |e| e.text().map(Some))?,
         payload: payload_name,
         params,
         vcpus,
+        cores,
     })
 }
 
@@ -164,8 +172,9 @@ fn expect(
     payload: &Payload,
     settings: &Settings,
     vcpus: u16,
+    cores: u16,
 ) -> Result<Expect, SuiteError> {
-    let mut reader = Reader { settings, vcpus, cite: None, expect: Expect::default() };
+    let mut reader = Reader { settings, vcpus, cores, cite: None, expect: Expect::default() };
     if let Some(table) = fields.get("expect") {
         reader.add(table)?;
     }

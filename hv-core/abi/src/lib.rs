@@ -19,7 +19,7 @@ pub mod plan;
 pub mod record;
 
 /// Version of everything in this crate. Both sides refuse any other.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// What hv-core writes to QEMU's isa-debug-exit device; QEMU ends with `value << 1 | 1`.
 ///
