@@ -245,8 +245,11 @@ fn let_time_pass(block: &mut VcpuBlock, now: u64) {
 /// Arms the host's timer for what comes first: the next deadline of any of the core's vCPUs, the end of
 /// the slice if another one is ready, the end of the budget.
 pub fn arm(block: &mut VcpuBlock) {
-    let others = if block.core.is_shared() { alarm_of_others(block) } else { u64::MAX };
-    arm_until(block, others);
+    let mut wanted = next_alarm(block);
+    if block.core.is_shared() {
+        wanted = wanted.min(alarm_of_others(block));
+    }
+    arm_for(block, wanted);
 }
 
 #[cold]
@@ -255,11 +258,16 @@ fn alarm_of_others(block: &VcpuBlock) -> u64 {
     block.core.schedule.get().alarm(is_one_ready)
 }
 
+/// What there is to arm for without others.
 #[inline(always)]
-fn arm_until(block: &mut VcpuBlock, others: u64) {
+fn next_alarm(block: &mut VcpuBlock) -> u64 {
     block.vcpu.rearm = false;
     block.vcpu.armed = block.vcpu.lapic.next_deadline();
-    let wanted = block.next_deadline().min(block.ends_at).min(others);
+    block.next_deadline().min(block.ends_at)
+}
+
+#[inline(always)]
+fn arm_for(block: &VcpuBlock, wanted: u64) {
     if wanted != block.core.armed_for.get() {
         block.core.armed_for.set(wanted);
         let left = wanted.saturating_sub(clock::now());
@@ -301,23 +309,38 @@ pub fn block(block: &mut VcpuBlock) -> Option<Left> {
         if block.vm.vcpus == 1 && deadline == Ns::NEVER {
             return Some(Left::Stuck);
         }
-        arm_until(block, block.core.schedule.get().wakes_at());
+        let wanted = next_alarm(block).min(block.core.schedule.get().wakes_at());
+        arm_for(block, wanted);
         kick_others(block);
         block.mailbox.set_state(State::Asleep);
         if block.mailbox.is_full() || scenario::is_over() {
             continue;
         }
-        if block.core.is_shared() && turns::is_another_ready(block, clock::now()) {
+        if !block.core.is_shared() {
+            sleep(block);
+        } else if sleep_among_others(block) {
             return Some(Left::Asleep);
         }
-        // IF is clear here, so nothing is taken before the sleep begins.
-        svm::gif::open();
-        apic::wait();
-        svm::gif::close();
-        block.core.armed_for.set(0);
-        if block.core.is_shared() && turns::is_another_ready(block, clock::now()) {
-            return Some(Left::Asleep);
-        }
+    }
+}
+
+/// Lets the core sleep until there is an interrupt.
+#[inline(always)]
+fn sleep(block: &VcpuBlock) {
+    // IF is clear here, so nothing is taken before the sleep begins.
+    svm::gif::open();
+    apic::wait();
+    svm::gif::close();
+    block.core.armed_for.set(0);
+}
+
+/// As [`sleep`], but only until another vCPU of the core is ready: whether one is.
+#[cold]
+fn sleep_among_others(block: &VcpuBlock) -> bool {
+    let is_another_ready = || turns::is_another_ready(block, clock::now());
+    is_another_ready() || {
+        sleep(block);
+        is_another_ready()
     }
 }
 

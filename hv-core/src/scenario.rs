@@ -192,8 +192,9 @@ fn prepare(bench: &Bench, scenario: &Scenario<'_>, elf: &Elf<'_>) {
         let block = vcpus::block(index as usize);
         block.core = Home::new(cores::core((index % cores) as usize));
         block.world.host = block.core.host;
-        block.is_blocked = false;
         block.vcpu = Vcpu::new(&scenario.machine, &bench.host, khz, index, vcpus);
+        // Waiting for a SIPI, all but the first are blocked from the start.
+        block.is_blocked = block.vcpu.waits_for_sipi;
         block.vm = vm;
         block.mailbox = vm.mailbox(index);
         block.mailbox.publish(block.vcpu.lapic.identity());
@@ -259,7 +260,7 @@ pub fn idle_block(
 /// when it was another core.
 pub fn turn(block: &mut VcpuBlock) -> ControlFlow<Option<End>> {
     loop {
-        let left = if block.is_blocked || block.vcpu.waits_for_sipi {
+        let left = if block.is_blocked {
             Left::Block
         } else if let Some(left) = run::enter(block) {
             left

@@ -2,7 +2,8 @@
 //! date about that, such as AVIC's IsRunning, belongs here.
 //!
 //! One that blocks while its core has others goes through `blocking`, `switched_out`, `switched_in`,
-//! `unblocking`, in this order; where nobody else wants the core, only through the first and the last.
+//! `unblocking`, in this order; where nobody else wants the core, only through the first and the last. All
+//! but the bootstrap vCPU are blocked when a scenario starts, without having gone through `blocking`.
 
 use crate::vcpu_block::VcpuBlock;
 use trapline_policy::events;

@@ -15,9 +15,7 @@ pub fn run(core: &CoreBlock) -> Option<(u32, End)> {
     let schedule = core.schedule.get();
     // They wait for a SIPI from the start.
     for number in bits(schedule.others()) {
-        let block = vcpus::block(number);
-        switch::blocking(block);
-        block.mailbox.set_state(State::Asleep);
+        vcpus::block(number).mailbox.set_state(State::Asleep);
     }
     let mut block = vcpus::block(schedule.current() as usize);
     give(core, block, false);
