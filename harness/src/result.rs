@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use trapline_golden::snapshot::Snapshot;
 
 /// Version of the JSON form.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// What one `run` gave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
