@@ -58,6 +58,7 @@ pub fn build(
             payload: place[&scenario.payload] as u32,
             params,
             vcpus: scenario.vcpus,
+            cores: scenario.cores,
             machine: scenario.machine,
             silicon: &scenario.silicon,
             policy: scenario.policy,

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use trapline_golden::snapshot::Snapshot;
 
 /// Version of the JSON form.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// What one `run` gave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +69,8 @@ pub struct ScenarioResult {
     pub seed: Option<String>,
     /// vCPUs.
     pub vcpus: u16,
+    /// Cores that they shared.
+    pub cores: u16,
     /// Where its expectations are from.
     pub cite: String,
     /// What was measured; `None` when it did not run.
@@ -98,6 +100,7 @@ impl ScenarioResult {
             policy: policy_word(scenario.policy).into(),
             seed: scenario.seed.map(|seed| seed_word(seed).into()),
             vcpus: scenario.vcpus,
+            cores: scenario.cores,
             cite: scenario.cite.clone(),
             measured,
             judgement,

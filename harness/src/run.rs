@@ -208,7 +208,7 @@ fn entry(scenario: &Scenario) -> Entry {
     let wall = Duration::from_secs(10)
         + Duration::from_nanos(budget.ticks.saturating_mul(tick))
         + Duration::from_micros(budget.exits.saturating_mul(40));
-    Entry { name: scenario.full_name(), vcpus: scenario.vcpus, wall }
+    Entry { name: scenario.full_name(), cores: scenario.cores, wall }
 }
 
 #[cfg(test)]

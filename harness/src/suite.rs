@@ -17,6 +17,7 @@
 //! policy = "kvm-6.12"                # or kvm-6.18, xen-avic-rfc
 //! module = { avic = true }           # also enable-ipiv (true), force-avic (false)
 //! vcpus = 1
+//! cores = 1                          # as many as vCPUs, if not said: vCPU v runs on core v % cores
 //! budget = { ticks = 200_000_000, exits = 200_000 }
 //! cite = "corrections.md 3.0 row 1"
 //!

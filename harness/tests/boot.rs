@@ -17,6 +17,7 @@ fn plan() -> Vec<u8> {
         payload: 0,
         params: &[],
         vcpus: 1,
+        cores: 1,
         machine,
         silicon: "none",
         policy: Policy::Kvm612,

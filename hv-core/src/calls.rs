@@ -62,7 +62,7 @@ pub fn answer(block: &mut VcpuBlock) -> Option<End> {
     let vcpu = block.vcpu.index as u16;
     let mut answer = 0;
     // No expiry while the guest's clock stands still: it would cost an exit that is not the guest's.
-    block.apic.arm(0);
+    block.core.apic.arm(0);
     match call {
         Call::Begin => {
             if block.account.in_window() {
@@ -122,7 +122,7 @@ pub fn answer(block: &mut VcpuBlock) -> Option<End> {
     let now = clock::now();
     block.hide_time(now - block.exited_at);
     // Deadlines moved with the clock.
-    block.armed_for = 0;
+    block.core.armed_for.set(0);
     run::arm(block);
     if call == Call::Begin {
         block.window.started = clock::now();

@@ -1,24 +1,22 @@
 //! The cores: bringing them up once, parking them, lending them vCPUs.
 //!
 //! The boot core runs the show. It starts the others right after boot, when nothing is measured (an
-//! INIT costs a whole time slice under icount), and parks them in HLT. For a scenario with more than
-//! one vCPU it places a block for each core, releases them, and takes the blocks back when they have
-//! parked again.
+//! INIT costs a whole time slice under icount), and parks them in HLT. For a scenario on more than one
+//! core it assigns vCPUs to each, releases them, and takes the vCPUs back when they have parked again.
 
 // UNSAFETY: another core's entry point, and handing blocks between cores.
 #![expect(unsafe_code, reason = "starts cores and lends them their blocks")]
 
 use crate::apic::{HostApic, wait};
-use crate::arch::page::{Once, Slot};
+use crate::arch::page::{Once, Slot, physical};
 use crate::arch::{interrupts, segments};
 use crate::clock::Clock;
-use crate::outbox::Outbox;
-use crate::svm::world::{CorePages, claim};
+use crate::core_block::{CoreBlock, Home};
+use crate::svm::world::CorePages;
 use crate::svm::{enable, gif};
-use crate::vcpu_block::VcpuBlock;
-use crate::{clock, scenario};
+use crate::{clock, scenario, vcpus};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
-use hv_core::account::Account;
+use trapline_policy::schedule;
 use x86_64::VirtAddr;
 use x86_64::structures::DescriptorTablePointer;
 
@@ -37,12 +35,12 @@ unsafe extern "C" {
 
 /// What each core has, by number.
 static PAGES: [Once<CorePages>; MAX_CORES] = [const { Once::new(CorePages::ZERO) }; MAX_CORES];
-static ACCOUNTS: [Once<Account>; MAX_CORES] = [const { Once::new(Account::ZERO) }; MAX_CORES];
-static OUTBOXES: [Once<Outbox>; MAX_CORES] = [const { Once::new(Outbox::EMPTY) }; MAX_CORES];
-static BLOCKS: [Slot<VcpuBlock>; MAX_CORES] = [const { Slot::empty() }; MAX_CORES];
+static BLOCKS: [Slot<CoreBlock>; MAX_CORES] = [const { Slot::empty() }; MAX_CORES];
 
 /// Host APIC ids by number; published before a core is counted as up.
 static IDS: [AtomicU32; MAX_CORES] = [const { AtomicU32::new(0) }; MAX_CORES];
+/// The scenario's vCPUs on each core, as bit masks.
+static VCPUS: [AtomicU32; MAX_CORES] = [const { AtomicU32::new(0) }; MAX_CORES];
 /// Cores that are up, as a bit mask.
 static UP: AtomicU32 = AtomicU32::new(0);
 /// How often each core was released; it runs when this is more than it has seen.
@@ -55,14 +53,14 @@ static IDT_BASE: AtomicU64 = AtomicU64::new(0);
 /// Makes a core ready for SVM, and its block.
 fn open(number: usize, clock: Clock) {
     let apic = HostApic::open();
-    IDS[number].store(apic.id(), SeqCst);
-    let (world, save) = claim(PAGES[number].take());
-    enable::enable(save);
+    let apic_id = apic.id();
+    IDS[number].store(apic_id, SeqCst);
+    let pages = PAGES[number].take();
+    let host = physical(&pages.host);
+    enable::enable(&mut pages.save);
     gif::close();
-    let block =
-        scenario::idle_block(world, apic, clock, ACCOUNTS[number].take(), OUTBOXES[number].take());
     // SAFETY: this core's own slot, filled once, before anybody may ask for it.
-    unsafe { BLOCKS[number].place(block) };
+    unsafe { BLOCKS[number].place(CoreBlock::new(apic, apic_id, clock, host)) };
     UP.fetch_or(1 << number, SeqCst);
 }
 
@@ -71,6 +69,7 @@ pub fn bring_up(clock: Clock) -> u32 {
     IDT_BASE.store(interrupts::loaded().base.as_u64(), SeqCst);
     CLOCK.store(u64::from(clock.tsc_khz) << 32 | u64::from(clock.apic_khz), SeqCst);
     open(0, clock);
+    vcpus::open(Home::new(core(0)));
     // SAFETY: the page is RAM that nothing uses after boot; the code is position-independent.
     unsafe {
         let (start, end) = (&raw const ap_start, &raw const ap_end);
@@ -79,7 +78,7 @@ pub fn bring_up(clock: Clock) -> u32 {
     }
     let expected = processors();
     if expected > 1 {
-        block(0).apic.start_others((AP_PAGE >> 12) as u8);
+        core(0).apic.start_others((AP_PAGE >> 12) as u8);
         // Two seconds are enough for any machine; a core that is later is not used.
         let patience = clock::now() + u64::from(clock.tsc_khz) * 2000;
         while UP.load(SeqCst).count_ones() < expected && clock::now() < patience {
@@ -119,16 +118,29 @@ extern "C" fn hv_ap_main(number: u64) -> ! {
         }
         gif::close();
         seen += 1;
-        scenario::run_core(block(number));
+        scenario::run_core(core(number));
         RUNNING.fetch_and(!(1 << number), SeqCst);
     }
 }
 
-/// The block of a core: for itself while it runs, for the boot core while it is parked.
-pub fn block(number: usize) -> &'static mut VcpuBlock {
-    // SAFETY: filled when the core came up. RUNNING and RELEASES pass it to and fro: a parked core
-    // does not touch its block, and the boot core leaves those of running cores alone.
-    unsafe { BLOCKS[number].get() }
+/// A core: for itself while it runs, for the boot core while it is parked.
+pub fn core(number: usize) -> &'static CoreBlock {
+    // SAFETY: filled when the core came up, and never again. RUNNING and RELEASES pass it and the blocks
+    // of its vCPUs to and fro: a parked core touches neither, and the boot core leaves those of running
+    // cores alone.
+    unsafe { BLOCKS[number].share() }
+}
+
+/// Shares a scenario's vCPUs out to that many cores, all of them parked.
+pub fn assign(cores: u32, vcpus: u32) {
+    for (number, mask) in VCPUS.iter().enumerate() {
+        let number = number as u32;
+        let own = if number < cores { schedule::vcpus_of(number, cores, vcpus) } else { 0 };
+        mask.store(own, SeqCst);
+        if own != 0 {
+            core(number as usize).assign(own);
+        }
+    }
 }
 
 /// Lets a parked core run its block.
@@ -138,19 +150,19 @@ pub fn release(apic: &HostApic, number: usize) {
     apic.kick(IDS[number].load(SeqCst));
 }
 
-/// Kicks the cores in a bit mask of vCPUs; vCPU and core have the same number.
+/// Kicks the cores of the vCPUs in a bit mask, each once.
 pub fn kick(apic: &HostApic, mask: u32) {
-    for (number, id) in IDS.iter().enumerate() {
-        if mask >> number & 1 != 0 {
+    for (vcpus, id) in VCPUS.iter().zip(&IDS) {
+        if mask & vcpus.load(SeqCst) != 0 {
             apic.kick(id.load(SeqCst));
         }
     }
 }
 
-/// Rings the cores in a bit mask of vCPUs.
+/// Rings the cores of the vCPUs in a bit mask: AVIC's doorbell, as far as it is modeled.
 pub fn ring(apic: &HostApic, mask: u32) {
-    for (number, id) in IDS.iter().enumerate() {
-        if mask >> number & 1 != 0 {
+    for (vcpus, id) in VCPUS.iter().zip(&IDS) {
+        if mask & vcpus.load(SeqCst) != 0 {
             apic.ring(id.load(SeqCst));
         }
     }
@@ -159,12 +171,8 @@ pub fn ring(apic: &HostApic, mask: u32) {
 /// Whether a core of ours has this APIC id.
 pub fn is_host(id: u16) -> bool {
     let up = UP.load(SeqCst);
-    (0..MAX_CORES).any(|number| up >> number & 1 != 0 && host_id(number) == id)
-}
-
-/// Host APIC id of a core.
-pub fn host_id(number: usize) -> u16 {
-    IDS[number].load(SeqCst) as u16
+    let has = |number: &usize| up >> number & 1 != 0;
+    (0..MAX_CORES).filter(has).any(|number| IDS[number].load(SeqCst) == u32::from(id))
 }
 
 /// Waits until all other cores have parked.

@@ -98,9 +98,9 @@ fn set(block: &mut VcpuBlock, field: Field, value: u64) -> Option<()> {
         Field::Exits => block.vcpu.laboratory.clear(),
         Field::Rings => block.rings = Rings::NONE,
         Field::Doorbell if block.model_plays => match doorbell::write(value) {
-            Outcome::Absorbed(id) if id != cores::host_id(block.number) => {
+            Outcome::Absorbed(id) if id != block.core.apic_id => {
                 if cores::is_host(id) {
-                    block.apic.ring(id.into());
+                    block.core.apic.ring(id.into());
                 }
             }
             Outcome::Absorbed(_) => {}
@@ -109,7 +109,7 @@ fn set(block: &mut VcpuBlock, field: Field, value: u64) -> Option<()> {
         Field::Knob(knob) if block.model_plays => set_knob(block, knob, value != 0),
         Field::Timer => {
             block.vcpu.laboratory.deadline = clock::now().saturating_add(value);
-            block.armed_for = 0;
+            block.core.armed_for.set(0);
         }
         _ => return None,
     }
@@ -196,7 +196,7 @@ fn get(block: &mut VcpuBlock, field: Field) -> Option<u64> {
         }
         Field::Doorbell if block.model_plays => u64::from(doorbell::read() == Outcome::Gp),
         Field::PhysicalBits => block.physical_bits.into(),
-        Field::HostId => cores::host_id(block.number).into(),
+        Field::HostId => block.core.apic_id.into(),
         _ => return None,
     })
 }

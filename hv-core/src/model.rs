@@ -93,6 +93,11 @@ impl Model {
         self.processor.in_guest()
     }
 
+    /// Goes on as the core that another vCPU ran on.
+    pub fn go_on(&mut self, processor: Processor) {
+        self.processor = processor;
+    }
+
     /// The core.
     pub fn processor(&mut self) -> &mut Processor {
         &mut self.processor

@@ -71,7 +71,7 @@ pub unsafe extern "C" fn on_trap_by_register(block: &mut VcpuBlock) -> Turn {
 
 #[inline(always)]
 fn look(block: &mut VcpuBlock, saved: bool) -> Seen {
-    let VcpuBlock { world, vcpu, vm, memory, apic, model, is_laboratory, rings, .. } = block;
+    let VcpuBlock { world, vcpu, vm, memory, core, model, is_laboratory, rings, .. } = block;
     let around = Around { guest: memory, memory: &HostMemory, leaf: leaf(vm), saved };
     let ring = |id: u16| {
         if *is_laboratory {
@@ -79,7 +79,7 @@ fn look(block: &mut VcpuBlock, saved: bool) -> Seen {
         }
         // In the laboratory a table may name a core that is not there.
         if !*is_laboratory || cores::is_host(id) {
-            apic.ring(u32::from(id));
+            core.apic.ring(u32::from(id));
         }
     };
     model.trap(vcpu, world.vmcb(), &around, ring)
@@ -176,7 +176,7 @@ pub fn enter(block: &mut VcpuBlock) -> Turn {
 
 /// A physical interrupt: a doorbell is the processor's own business, everything else an exit 60h.
 fn interrupt(block: &mut VcpuBlock, exited_at: u64) -> Turn {
-    if !block.apic.only_doorbell_waits() {
+    if !block.core.apic.only_doorbell_waits() {
         return exit(block, exited_at);
     }
     svm::gif::take_pending();
@@ -190,7 +190,7 @@ fn interrupt(block: &mut VcpuBlock, exited_at: u64) -> Turn {
 
 /// Whether a kick, the timer or the end of the scenario came with what was just taken.
 fn something_else(block: &VcpuBlock) -> bool {
-    block.mailbox.is_full() || clock::now() >= block.armed_for || scenario::is_over()
+    block.mailbox.is_full() || clock::now() >= block.core.armed_for.get() || scenario::is_over()
 }
 
 /// The guest is halted in the processor, until something wakes it there or makes it exit.

@@ -4,10 +4,10 @@
 #![expect(unsafe_code, reason = "entered from the world switch")]
 
 use crate::vcpu_block::{Left, VcpuBlock};
-use crate::{apic, clock, cores, guest, scenario, svm};
+use crate::{apic, clock, cores, guest, scenario, svm, switch, turns};
 use trapline_abi::exit::ExitKey;
 use trapline_defs::exit_code::ExitCode;
-use trapline_policy::avic::{activation, running};
+use trapline_policy::avic::activation;
 use trapline_policy::events;
 use trapline_policy::handle::{self, Handled, Next, Stop};
 use trapline_policy::mailbox::State;
@@ -138,7 +138,10 @@ fn after(block: &mut VcpuBlock, handled: Handled, exited_at: u64) -> Turn {
                 return leave(block, Left::TimeBudget);
             }
             // The timer may have been the one that a deadline was armed with.
-            block.armed_for = 0;
+            block.core.armed_for.set(0);
+            if block.core.is_shared() && has_to_go(block, now) {
+                return leave(block, Left::Preempted);
+            }
             let_time_pass(block, now);
         }
         Next::Map => {
@@ -164,6 +167,17 @@ fn after(block: &mut VcpuBlock, handled: Handled, exited_at: u64) -> Turn {
     }
 }
 
+/// Whether the vCPU's slice is over and another one's turn has come.
+#[cold]
+fn has_to_go(block: &VcpuBlock, now: u64) -> bool {
+    block.core.schedule.get().is_over(now) && turns::is_another_ready(block, now)
+}
+
+/// Makes up for the time in which others had the core, before [`enter`].
+pub fn catch_up(block: &mut VcpuBlock) {
+    let_time_pass(block, clock::now());
+}
+
 /// Gets ready for the guest; what arrives meanwhile is settled, too. Why the guest cannot be entered,
 /// if it cannot.
 pub fn enter(block: &mut VcpuBlock) -> Option<Left> {
@@ -171,19 +185,7 @@ pub fn enter(block: &mut VcpuBlock) -> Option<Left> {
         arm(block);
         kick_others(block);
         if block.vcpu.avic.update {
-            if !activation::may_update(&block.vm, &block.vcpu) {
-                core::hint::spin_loop();
-                if scenario::is_over() {
-                    return Some(Left::Elsewhere);
-                }
-                continue;
-            }
-            let VcpuBlock { world, vcpu, vm, .. } = block;
-            activation::update(vm, vcpu, world.vmcb());
-            if vm.avic.leaf() == 0 {
-                block.tables.unmap_apic();
-            }
-            if let Some(left) = collect(block) {
+            if let Some(left) = update_avic(block) {
                 return Some(left);
             }
             continue;
@@ -198,6 +200,21 @@ pub fn enter(block: &mut VcpuBlock) -> Option<Left> {
             return left;
         }
     }
+}
+
+/// Turns AVIC on or off, as soon as nobody is in the guest who should not be.
+#[cold]
+fn update_avic(block: &mut VcpuBlock) -> Option<Left> {
+    if !activation::may_update(&block.vm, &block.vcpu) {
+        core::hint::spin_loop();
+        return scenario::is_over().then_some(Left::Elsewhere);
+    }
+    let VcpuBlock { world, vcpu, vm, tables, .. } = block;
+    activation::update(vm, vcpu, world.vmcb());
+    if vm.avic.leaf() == 0 {
+        tables.unmap_apic();
+    }
+    collect(block)
 }
 
 /// Takes over what other vCPUs left, and evaluates it.
@@ -245,15 +262,15 @@ fn take_over(block: &mut VcpuBlock) -> Option<Left> {
     vcpu.waits_for_sipi.then_some(Left::Block)
 }
 
-/// Kicks the cores whose vCPUs were left something.
+/// Kicks the cores whose vCPUs were left something; its own looks by itself, in [`arm`] or [`block`].
 fn kick_others(block: &mut VcpuBlock) {
     let kicks = core::mem::take(&mut block.vcpu.kicks);
     if kicks != 0 {
-        cores::kick(&block.apic, kicks);
+        cores::kick(&block.core.apic, kicks & !block.core.schedule.get().vcpus());
     }
     let doorbells = core::mem::take(&mut block.vcpu.doorbells);
     if doorbells != 0 {
-        cores::ring(&block.apic, doorbells);
+        cores::ring(&block.core.apic, doorbells);
     }
 }
 
@@ -271,41 +288,48 @@ fn let_time_pass(block: &mut VcpuBlock, now: u64) {
     }
 }
 
-/// Arms the host's timer for the next deadline or the end of the budget, whichever comes first.
+/// Arms the host's timer for what comes first: the next deadline of any of the core's vCPUs, the end of
+/// the slice if another one is ready, the end of the budget.
 pub fn arm(block: &mut VcpuBlock) {
+    let mut wanted = next_alarm(block);
+    if block.core.is_shared() {
+        wanted = wanted.min(alarm_of_others(block));
+    }
+    arm_for(block, wanted);
+}
+
+#[cold]
+fn alarm_of_others(block: &VcpuBlock) -> u64 {
+    let is_one_ready = turns::is_another_ready(block, clock::now());
+    block.core.schedule.get().alarm(is_one_ready)
+}
+
+/// What there is to arm for without others.
+#[inline(always)]
+fn next_alarm(block: &mut VcpuBlock) -> u64 {
     block.vcpu.rearm = false;
     block.vcpu.armed = block.vcpu.lapic.next_deadline();
-    // The bootstrap vCPU's core keeps the devices' time.
-    let devices = if block.vcpu.index == 0 { block.vm.next_deadline() } else { Ns::NEVER };
-    let deadline = block.vcpu.lapic.next_deadline().min(devices);
-    let mut wanted = block.ends_at.min(block.vcpu.laboratory.deadline);
-    if deadline != Ns::NEVER {
-        let ticks = block.vm.clock.ticks(deadline.0);
-        wanted = wanted.min(ticks.saturating_add(block.vm.clock.offset.wrapping_neg()));
-    }
-    if wanted != block.armed_for {
-        block.armed_for = wanted;
+    block.next_deadline().min(block.ends_at).min(block.vcpu.laboratory.deadline)
+}
+
+#[inline(always)]
+fn arm_for(block: &VcpuBlock, wanted: u64) {
+    if wanted != block.core.armed_for.get() {
+        block.core.armed_for.set(wanted);
         let left = wanted.saturating_sub(clock::now());
-        block.apic.arm(block.clock.apic_ticks(left));
+        block.core.apic.arm(block.core.clock.apic_ticks(left));
     }
 }
 
 /// Blocks until the vCPU has something to wake for; [`enter`] has to follow. GIF is clear before and
 /// after.
 ///
-/// Returns why the scenario ends instead, if it does.
+/// Returns why not, if it cannot: another vCPU of its core is ready, so that this has to be called again
+/// when its turn comes, or the scenario ends.
 pub fn block(block: &mut VcpuBlock) -> Option<Left> {
-    // Before anything is looked for that the vCPU might wake for (AVH-012).
-    running::put(&block.vm, &mut block.vcpu);
-    let left = block_until_woken(block);
-    if left.is_none() {
-        let host_id = block.vcpu.avic.host_id;
-        running::load(&block.vm, &mut block.vcpu, host_id);
+    if !block.is_blocked {
+        switch::blocking(block);
     }
-    left
-}
-
-fn block_until_woken(block: &mut VcpuBlock) -> Option<Left> {
     loop {
         block.mailbox.set_state(State::Host);
         let now = clock::now();
@@ -318,8 +342,10 @@ fn block_until_woken(block: &mut VcpuBlock) -> Option<Left> {
             None | Some(Left::Block) => {}
             left => return left,
         }
-        let VcpuBlock { world, vcpu, vm, memory, .. } = block;
+        let VcpuBlock { world, vcpu, vm, .. } = block;
         if vcpu.starts != before || !vcpu.waits_for_sipi && handle::wakes(vm, vcpu, world.vmcb()) {
+            switch::unblocking(block);
+            let VcpuBlock { world, vcpu, vm, memory, .. } = block;
             // What woke it is injected right away, without a window (rule HLT-2).
             vcpu.lapic.event_request = true;
             events::evaluate(vm, vcpu, world.vmcb(), memory);
@@ -329,7 +355,8 @@ fn block_until_woken(block: &mut VcpuBlock) -> Option<Left> {
         if block.vm.vcpus == 1 && deadline == Ns::NEVER {
             return Some(Left::Stuck);
         }
-        arm(block);
+        let wanted = next_alarm(block).min(block.core.schedule.get().wakes_at());
+        arm_for(block, wanted);
         kick_others(block);
         block.mailbox.set_state(State::Asleep);
         if block.mailbox.is_full() || scenario::is_over() {
@@ -340,11 +367,31 @@ fn block_until_woken(block: &mut VcpuBlock) -> Option<Left> {
         if vcpu.avic.active && handle::wakes(vm, vcpu, world.vmcb()) {
             continue;
         }
-        // IF is clear here, so nothing is taken before the sleep begins.
-        svm::gif::open();
-        apic::wait();
-        svm::gif::close();
-        block.armed_for = 0;
+        if !block.core.is_shared() {
+            sleep(block);
+        } else if sleep_among_others(block) {
+            return Some(Left::Asleep);
+        }
+    }
+}
+
+/// Lets the core sleep until there is an interrupt.
+#[inline(always)]
+fn sleep(block: &VcpuBlock) {
+    // IF is clear here, so nothing is taken before the sleep begins.
+    svm::gif::open();
+    apic::wait();
+    svm::gif::close();
+    block.core.armed_for.set(0);
+}
+
+/// As [`sleep`], but only until another vCPU of the core is ready: whether one is.
+#[cold]
+fn sleep_among_others(block: &VcpuBlock) -> bool {
+    let is_another_ready = || turns::is_another_ready(block, clock::now());
+    is_another_ready() || {
+        sleep(block);
+        is_another_ready()
     }
 }
 

@@ -1,11 +1,10 @@
 //! One scenario: loading, running, reporting.
 
 // UNSAFETY: the shared part is a static that is filled anew for every scenario.
-#![expect(unsafe_code, reason = "places the VM's shared part while no other block runs")]
+#![expect(unsafe_code, reason = "places the VM's shared part while no other core runs")]
 
-use crate::apic::HostApic;
 use crate::arch::page::Slot;
-use crate::clock::{self, Clock};
+use crate::core_block::{CoreBlock, Home};
 use crate::guest_memory::GuestRam;
 use crate::laboratory::{self, Rings};
 use crate::outbox::Outbox;
@@ -13,7 +12,8 @@ use crate::run::Turn;
 use crate::svm::tables::VM_TABLES;
 use crate::svm::world::{self, FxArea, Handlers, World};
 use crate::vcpu_block::{Left, VcpuBlock};
-use crate::{calls, cores, guest, modeled, phase, records, report, run};
+use crate::{calls, clock, cores, guest, modeled, phase, records, report, run, turns, vcpus};
+use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use hv_core::account::Account;
 use hv_core::last_exits::LastExits;
@@ -21,14 +21,14 @@ use hv_core::model::{Model, Underneath};
 use hv_core::payload::Payload as Elf;
 use hv_core::traps::Traps;
 use trapline_abi::boot::GUEST_MEMORY;
-use trapline_abi::plan::{Machine, Payload, Policy, Scenario};
+use trapline_abi::plan::{MAX_VCPUS, Machine, Payload, Policy, Scenario};
 use trapline_abi::record::{Level, Outcome, Record};
+use trapline_policy::avic::activation;
 use trapline_policy::avic::features::{Features, Offered};
 use trapline_policy::avic::tables::Tables;
-use trapline_policy::avic::{activation, running};
 use trapline_policy::cpuid::Host;
 use trapline_policy::handle::Stop;
-use trapline_policy::mailbox::State;
+use trapline_policy::mailbox::Mailbox;
 use trapline_policy::vcpu::Vcpu;
 use trapline_policy::vm::{GuestClock, Shared, Vm};
 use trapline_policy::xen_rfc::Crash;
@@ -87,37 +87,44 @@ pub fn run(bench: &Bench, index: u32, scenario: &Scenario<'_>, payload: &Payload
         real: silicon.mask(Mode::Real),
     });
     prepare(bench, scenario, &elf, silicon);
-    let block = cores::block(0);
-    phase::sync_closed(&block.apic, &block.clock);
+    let core = cores::core(0);
+    phase::sync_closed(&core.apic, &core.clock);
     let start = clock::now();
     for number in 0..vcpus {
-        let block = cores::block(number);
+        let block = vcpus::block(number);
         block.set_time_zero(start);
         block.ends_at = start.saturating_add(scenario.budget_ticks);
     }
-    let block = cores::block(0);
-    for number in 1..vcpus {
-        cores::release(&block.apic, number);
-        // Asleep where its vCPU waits for a SIPI: from there on it takes no time.
-        while block.vm.mailbox(number as u32).state() != State::Asleep && !is_over() {
+    for number in 1..usize::from(scenario.cores) {
+        cores::release(&core.apic, number);
+        // The core's first vCPU is the last to fall asleep, waiting for a SIPI like the others: from
+        // there on the core takes no time.
+        while !mailbox(number).is_asleep() && !is_over() {
             core::hint::spin_loop();
         }
     }
-    run_core(block);
+    run_core(core);
     cores::wait_parked();
-    let ended = (0..vcpus).find(|&number| cores::block(number).end.is_some());
+    let ended = (0..vcpus).find(|&number| vcpus::block(number).end.is_some());
     report_all(index, vcpus, ended.unwrap_or(0));
 }
 
-/// Runs a core's vCPU until the scenario ends. The core's GIF is clear before and after.
-pub fn run_core(block: &mut VcpuBlock) {
-    let end = turn(block);
-    block.apic.arm(0);
+/// Runs a core's vCPUs until the scenario ends. The core's GIF is clear before and after.
+pub fn run_core(core: &CoreBlock) {
+    let ended = turns::run(core);
+    core.apic.arm(0);
     if !ENDED.swap(true, SeqCst) {
-        block.end = end;
-        let others = ((1u32 << block.vm.vcpus) - 1) & !(1 << block.vcpu.index);
-        cores::kick(&block.apic, others);
+        if let Some((vcpu, end)) = ended {
+            vcpus::block(vcpu as usize).end = Some(end);
+        }
+        cores::kick(&core.apic, !core.schedule.get().vcpus());
     }
+}
+
+/// A vCPU's mailbox, which everybody may look at.
+fn mailbox(vcpu: usize) -> &'static Mailbox {
+    // SAFETY: `prepare` placed it, and no other one is before all cores have parked.
+    unsafe { SHARED.share() }.mailbox(vcpu as u32)
 }
 
 /// Whether the scenario is over.
@@ -127,7 +134,7 @@ pub fn is_over() -> bool {
 
 fn report_all(index: u32, vcpus: usize, ended: usize) {
     for number in 0..vcpus {
-        let block = cores::block(number);
+        let block = vcpus::block(number);
         report::close(block);
         if !block.outbox.deliver() {
             records::log(
@@ -137,9 +144,9 @@ fn report_all(index: u32, vcpus: usize, ended: usize) {
         }
     }
     for number in 0..vcpus {
-        report::traps(cores::block(number));
+        report::traps(vcpus::block(number));
     }
-    let block = cores::block(ended);
+    let block = vcpus::block(ended);
     let ticks = block.exited_at.wrapping_add(block.vm.clock.offset);
     let Some(end) = block.end.take() else {
         return finish(
@@ -150,7 +157,7 @@ fn report_all(index: u32, vcpus: usize, ended: usize) {
     };
     if end.outcome != Outcome::Done {
         for number in 0..vcpus {
-            report::postmortem(cores::block(number));
+            report::postmortem(vcpus::block(number));
         }
     }
     finish(index, &end, ticks);
@@ -179,9 +186,15 @@ fn check<'a>(
             scenario.silicon
         )));
     }
-    let (wanted, cores) = (u32::from(scenario.vcpus), bench.cores);
-    if wanted == 0 || wanted > cores {
-        return Err(refuse(format_args!("{wanted} vCPUs, but there are {cores} cores")));
+    let (vcpus, wanted, cores) = (scenario.vcpus, u32::from(scenario.cores), bench.cores);
+    if vcpus == 0 || vcpus > MAX_VCPUS {
+        return Err(refuse(format_args!("{vcpus} vCPUs; there can be 1 to {MAX_VCPUS}")));
+    }
+    if wanted == 0 || scenario.cores > vcpus {
+        return Err(refuse(format_args!("{vcpus} vCPUs cannot share {wanted} cores")));
+    }
+    if wanted > cores {
+        return Err(refuse(format_args!("it needs {wanted} cores, but there are {cores}")));
     }
     let elf = Elf::read(payload.elf)
         .map_err(|why| refuse(format_args!("{}: {}", payload.name, why.text())))?;
@@ -200,14 +213,38 @@ fn offered(silicon: &Silicon) -> Offered {
     }
 }
 
+/// The silicon that a vCPU runs on.
+fn describe(bench: &Bench, scenario: &Scenario<'_>, silicon: Silicon, block: &mut VcpuBlock) {
+    block.traps = Traps::NONE;
+    block.model_plays = silicon.any(Mode::Modeled);
+    block.is_laboratory = scenario.policy == Policy::Laboratory;
+    block.rings = Rings::NONE;
+    block.physical_bits = bench.host.physical_bits;
+    if block.is_laboratory {
+        block.world.vmcb().control.msrpm_base = laboratory::reset_map();
+    }
+    block.model = Model::new(
+        silicon,
+        Knobs::of(&silicon),
+        Underneath {
+            host_id: block.core.apic_id,
+            physical_bits: bench.host.physical_bits,
+            closed_map: block.vm.permissions.plain,
+            soft_injection: bench.is_tcg,
+        },
+    );
+    let first = block.model_plays || block.is_laboratory;
+    block.world.answer_by(if first { Handlers::MODELED } else { Handlers::PLAIN });
+}
+
 /// Guest memory, the shared part, and a block for each vCPU, none of which was ever entered.
 fn prepare(bench: &Bench, scenario: &Scenario<'_>, elf: &Elf<'_>, silicon: Silicon) {
-    let khz = cores::block(0).clock.tsc_khz;
+    let khz = cores::core(0).clock.tsc_khz;
     let clock = GuestClock { offset: 0, khz };
     // SAFETY: all other cores are parked, and the references in the blocks are replaced below.
     let shared =
         unsafe { SHARED.place(Shared::new(&scenario.machine, scenario.seed, GUEST_MEMORY)) };
-    let vcpus = u32::from(scenario.vcpus);
+    let (vcpus, cores) = (u32::from(scenario.vcpus), u32::from(scenario.cores));
     let (machine, seed) = (scenario.machine, scenario.seed);
     let mut vm = Vm::new(shared, &AVIC_TABLES, machine, seed, GUEST_MEMORY, clock, vcpus);
     vm.soft_injection = bench.is_tcg;
@@ -215,48 +252,29 @@ fn prepare(bench: &Bench, scenario: &Scenario<'_>, elf: &Elf<'_>, silicon: Silic
     vm.use_features(Features::of(scenario.policy, scenario.module, offered(&silicon)));
     ENDED.store(false, SeqCst);
     VM_TABLES.map_all();
+    cores::assign(cores, vcpus);
     for index in 0..vcpus {
-        let block = cores::block(index as usize);
+        let block = vcpus::block(index as usize);
+        block.core = Home::new(cores::core((index % cores) as usize));
+        block.world.host = block.core.host;
         block.vcpu = Vcpu::new(&scenario.machine, &bench.host, khz, index, vcpus);
+        // Waiting for a SIPI, all but the first are blocked from the start.
+        block.is_blocked = block.vcpu.waits_for_sipi;
         block.vm = vm;
         block.mailbox = vm.mailbox(index);
         block.mailbox.publish(block.vcpu.lapic.identity());
         block.world.fx = FxArea::RESET;
         guest::reset_vmcb(block.world.vmcb(), block.tables, elf.entry);
         activation::prepare(&vm, &block.vcpu, block.world.vmcb());
-        let host_id = cores::host_id(index as usize);
-        running::load(&vm, &mut block.vcpu, host_id);
-        block.traps = Traps::NONE;
-        block.model_plays = silicon.any(Mode::Modeled);
-        block.is_laboratory = scenario.policy == Policy::Laboratory;
-        block.rings = Rings::NONE;
-        block.number = index as usize;
-        block.physical_bits = bench.host.physical_bits;
-        if block.is_laboratory {
-            block.world.vmcb().control.msrpm_base = laboratory::reset_map();
-        }
-        block.model = Model::new(
-            silicon,
-            Knobs::of(&silicon),
-            Underneath {
-                host_id,
-                physical_bits: bench.host.physical_bits,
-                closed_map: vm.permissions.plain,
-                soft_injection: bench.is_tcg,
-            },
-        );
-        let first = block.model_plays || block.is_laboratory;
-        let handlers = if first { Handlers::MODELED } else { Handlers::PLAIN };
-        block.world.answer_by(handlers);
+        describe(bench, scenario, silicon, block);
         block.account.reset();
         block.last_exits = LastExits::new();
         block.exits_left = scenario.budget_exits.max(1);
-        block.armed_for = 0;
         block.left = Left::Not;
         block.window = calls::OpenWindow::NONE;
         block.end = None;
     }
-    let block = cores::block(0);
+    let block = vcpus::block(0);
     guest::load(&mut block.memory, elf, scenario, khz);
     block.vcpu.gprs.rdi = trapline_abi::boot::BOOT_PAGE;
 }
@@ -274,42 +292,39 @@ pub fn open() {
     unsafe { SHARED.place(Shared::new(&NO_MACHINE, None, GUEST_MEMORY)) };
 }
 
-/// The block of a core that has no vCPU yet.
+/// The block of a vCPU before there was a scenario.
 pub fn idle_block(
     world: World,
-    apic: HostApic,
-    clock: Clock,
+    core: Home,
     account: &'static mut Account,
     outbox: &'static mut Outbox,
 ) -> VcpuBlock {
     let host = Host { vendor: [0; 12], signature: 0, brand: [0; 48], physical_bits: 36 };
-    let guest_clock = GuestClock { offset: 0, khz: clock.tsc_khz };
+    let guest_clock = GuestClock { offset: 0, khz: core.clock.tsc_khz };
     // SAFETY: `open` placed one; it is replaced before any vCPU runs.
     let shared: &'static Shared = unsafe { SHARED.share() };
     VcpuBlock {
         world,
-        vcpu: Vcpu::new(&NO_MACHINE, &host, clock.tsc_khz, 0, 1),
+        vcpu: Vcpu::new(&NO_MACHINE, &host, core.clock.tsc_khz, 0, 1),
+        account,
         model: Model::new(Silicon::NONE, Knobs::default(), NO_PROCESSOR),
         model_plays: false,
         is_laboratory: false,
         rings: Rings::NONE,
-        number: 0,
         physical_bits: 36,
         traps: Traps::NONE,
-        account,
         mailbox: shared.mailbox(0),
         last_exits: LastExits::new(),
         vm: Vm::new(shared, &AVIC_TABLES, NO_MACHINE, None, GUEST_MEMORY, guest_clock, 0),
-        // SAFETY: `boot` checked the memory map. Handles are one a core, and only the boot core
+        // SAFETY: `boot` checked the memory map. Handles are one a vCPU, and only the boot core
         // clears and fills guest memory, while the others are parked.
         memory: unsafe { GuestRam::new() },
         tables: &VM_TABLES,
-        apic,
-        clock,
+        core,
+        is_blocked: false,
         exited_at: 0,
         exits_left: 0,
         ends_at: 0,
-        armed_for: 0,
         left: Left::Not,
         window: calls::OpenWindow::NONE,
         outbox,
@@ -317,10 +332,11 @@ pub fn idle_block(
     }
 }
 
-/// The guest's turns until something ends the scenario: `None` when it was another core.
-fn turn(block: &mut VcpuBlock) -> Option<End> {
+/// A vCPU's turn, until another one of its core is to run, or until something ends the scenario: `None`
+/// when it was another core.
+pub fn turn(block: &mut VcpuBlock) -> ControlFlow<Option<End>> {
     loop {
-        let left = if block.vcpu.waits_for_sipi {
+        let left = if block.is_blocked {
             Left::Block
         } else if let Some(left) = run::enter(block) {
             left
@@ -337,15 +353,17 @@ fn turn(block: &mut VcpuBlock) -> Option<End> {
             },
             Left::Call => match calls::answer(block) {
                 None => continue,
-                end => return end,
+                end => return ControlFlow::Break(end),
             },
             left => left,
         };
-        if left == Left::Elsewhere {
-            return None;
+        match left {
+            Left::Asleep | Left::Preempted => return ControlFlow::Continue(()),
+            Left::Elsewhere => return ControlFlow::Break(None),
+            _ => {}
         }
         block.left = left;
-        return Some(ended(block, left));
+        return ControlFlow::Break(Some(ended(block, left)));
     }
 }
 

@@ -1,12 +1,13 @@
-//! What one core owns.
+//! What one vCPU owns.
 //!
-//! Everything that a core needs while it runs a guest hangs off one [`VcpuBlock`]: no static is
-//! shared on the exit path, and another core has another block. A block is made when its core comes
-//! up and made ready anew for every scenario.
+//! Everything that a core needs while it runs a vCPU hangs off one [`VcpuBlock`]: no static is shared on
+//! the exit path, and another vCPU has another block. Blocks are made at boot, and made ready anew for
+//! every scenario. What belongs to the core, whichever vCPU it runs, is in [`CoreBlock`].
+//!
+//! [`CoreBlock`]: crate::core_block::CoreBlock
 
-use crate::apic::HostApic;
 use crate::calls::OpenWindow;
-use crate::clock::Clock;
+use crate::core_block::Home;
 use crate::guest_memory::GuestRam;
 use crate::laboratory::Rings;
 use crate::outbox::Outbox;
@@ -18,6 +19,7 @@ use hv_core::last_exits::LastExits;
 use hv_core::model::Model;
 use hv_core::traps::Traps;
 use trapline_policy::mailbox::Mailbox;
+use trapline_policy::time::Ns;
 use trapline_policy::vcpu::Vcpu;
 use trapline_policy::vm::Vm;
 
@@ -28,6 +30,10 @@ pub enum Left {
     Not,
     /// The vCPU blocks.
     Block,
+    /// The vCPU is blocked, and another one of its core is ready.
+    Asleep,
+    /// Its slice is over, and another vCPU of its core is ready.
+    Preempted,
     /// A payload call.
     Call,
     /// The vCPU is halted and nothing can wake it.
@@ -42,7 +48,7 @@ pub enum Left {
     ExitBudget,
 }
 
-/// A core and the vCPU that it runs. `#[repr(C)]` keeps the world switch's part in front.
+/// A vCPU. `#[repr(C)]` keeps the world switch's part in front.
 #[repr(C)]
 pub struct VcpuBlock {
     /// What the world switch reads and writes.
@@ -57,8 +63,6 @@ pub struct VcpuBlock {
     pub is_laboratory: bool,
     /// Doorbells that its processor rang, in the laboratory.
     pub rings: Rings,
-    /// Which core it is.
-    pub number: usize,
     /// Width of physical addresses.
     pub physical_bits: u8,
     /// Traps, where they are not the exits.
@@ -75,24 +79,36 @@ pub struct VcpuBlock {
     pub memory: GuestRam,
     /// Nested page tables and permission maps.
     pub tables: &'static VmTables,
-    /// The core's own APIC.
-    pub apic: HostApic,
-    /// Frequencies.
-    pub clock: Clock,
+    /// The core that it runs on.
+    pub core: Home,
+    /// It is halted or waits for a SIPI, and nothing has woken it.
+    pub is_blocked: bool,
     /// TSC of the last exit.
     pub exited_at: u64,
     /// Traps that are left in the budget.
     pub exits_left: u64,
     /// TSC at which the time budget ends.
     pub ends_at: u64,
-    /// TSC for which the host's timer is armed.
-    pub armed_for: u64,
     /// Why the run loop was left.
     pub left: Left,
     /// The window that is open.
     pub window: OpenWindow,
-    /// What its vCPU said, until the scenario is over.
+    /// What it said, until the scenario is over.
     pub outbox: &'static mut Outbox,
-    /// How its vCPU ended the scenario, if it did.
+    /// How it ended the scenario, if it did.
     pub end: Option<End>,
+}
+
+impl VcpuBlock {
+    /// Host TSC of its next deadline; the bootstrap vCPU keeps the devices' time as well.
+    #[inline(always)]
+    pub fn next_deadline(&self) -> u64 {
+        let devices = if self.vcpu.index == 0 { self.vm.next_deadline() } else { Ns::NEVER };
+        let deadline = self.vcpu.lapic.next_deadline().min(devices);
+        if deadline == Ns::NEVER {
+            return u64::MAX;
+        }
+        let ticks = self.vm.clock.ticks(deadline.0);
+        ticks.saturating_add(self.vm.clock.offset.wrapping_neg())
+    }
 }

@@ -146,8 +146,8 @@ fn what_is_no_result_is_refused() {
     };
     assert!(error("{").contains("is no result of this version"));
     assert!(error("{}").contains("missing field `format`"));
-    let newer = result().to_json().replace("\"format\": 1", "\"format\": 2");
-    assert!(error(&newer).contains("it has format 2, not 1"));
+    let newer = result().to_json().replace("\"format\": 2", "\"format\": 3");
+    assert!(error(&newer).contains("it has format 3, not 2"));
     let missing = read(&folder.path().join("none.json")).unwrap_err().to_string();
     assert!(missing.contains("run `trapline run` first"), "{missing}");
 }

@@ -54,6 +54,7 @@ impl Default for Expect {
 pub(super) struct Reader<'s> {
     pub settings: &'s Settings,
     pub vcpus: u16,
+    pub cores: u16,
     pub cite: Option<String>,
     pub expect: Expect,
 }
@@ -108,6 +109,7 @@ impl Reader<'_> {
         let formula = entry.text_or_number()?;
         let lookup = |name: &str| match name {
             "vcpus" => Ok(u64::from(self.vcpus)),
+            "cores" => Ok(u64::from(self.cores)),
             _ => self.settings.number(name),
         };
         let bound = Formula::parse(&formula)

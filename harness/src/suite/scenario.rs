@@ -51,6 +51,8 @@ pub struct Scenario {
     pub seed: Option<Seed>,
     /// vCPUs.
     pub vcpus: u16,
+    /// Cores that they share.
+    pub cores: u16,
     /// After how much it is ended.
     pub budget: Budget,
     /// Where its expectations are from.
@@ -70,7 +72,7 @@ impl Scenario {
 
 const KEYS: &[&str] = &[
     "name", "about", "payload", "matrix", "params", "machine", "silicon", "policy", "module",
-    "seed", "vcpus", "budget", "cite", "expect", "when", "fails",
+    "seed", "vcpus", "cores", "budget", "cite", "expect", "when", "fails",
 ];
 
 /// Reads one combination of a `[[scenario]]` entry.
@@ -100,6 +102,11 @@ pub(super) fn read(
             .filter(|n| (1..=MAX_VCPUS).contains(n))
             .ok_or_else(|| e.error(format!("the number of vCPUs is from 1 to {MAX_VCPUS}")))
     })?;
+    let cores = fields.or("cores", vcpus, |e| {
+        u16::try_from(e.number()?).ok().filter(|n| (1..=vcpus).contains(n)).ok_or_else(|| {
+            e.error(format!("the number of cores is from 1 to that of vCPUs, {vcpus}"))
+        })
+    })?;
     Ok(Scenario {
         suite: suite.into(),
         name: fields.need("name").and_then(name)?,
@@ -111,11 +118,12 @@ pub(super) fn read(
         seed: fields.or("seed", None, |e| word(e, "seed", SEEDS).map(Some))?,
         budget: fields.or("budget", Budget::default(), budget)?,
         cite: fields.or("cite", String::new(), |e| e.text())?,
-        expect: expect(&fields, payload, &params, &bindings, vcpus)?,
+        expect: expect(&fields, payload, &params, &bindings, vcpus, cores)?,
         fails: fields.or("fails", None, |e| e.text().map(Some))?,
         payload: payload_name,
         params,
         vcpus,
+        cores,
     })
 }
 
@@ -221,8 +229,9 @@ fn expect(
     settings: &Settings,
     bindings: &Bindings,
     vcpus: u16,
+    cores: u16,
 ) -> Result<Expect, SuiteError> {
-    let mut reader = Reader { settings, vcpus, cite: None, expect: Expect::default() };
+    let mut reader = Reader { settings, vcpus, cores, cite: None, expect: Expect::default() };
     if let Some(table) = fields.get("expect") {
         reader.add(table)?;
     }

@@ -34,6 +34,7 @@ silicon = "none"
 policy = "kvm-6.12"
 seed = "hlt-evaluates"
 vcpus = 2
+cores = 1
 budget = { ticks = 7 }
 cite = "row 1"
 fails = "hlt"
@@ -75,7 +76,7 @@ fn every_key_arrives() {
     assert!(scenario.machine.kvm && !scenario.machine.x2apic && scenario.machine.tsc_deadline);
     assert_eq!(scenario.policy, Policy::Kvm612);
     assert_eq!(scenario.seed, Some(Seed::HltEvaluates));
-    assert_eq!(scenario.vcpus, 2);
+    assert_eq!((scenario.vcpus, scenario.cores), (2, 1));
     assert_eq!(scenario.budget, Budget { ticks: 7, ..Budget::default() });
     assert_eq!((scenario.cite.as_str(), scenario.fails.as_deref()), ("row 1", Some("hlt")));
 }
@@ -103,7 +104,7 @@ fn a_condition_adds_its_expectations_only_where_it_holds() {
 fn a_scenario_that_says_nothing_has_the_defaults() {
     let scenario = &read(GOOD).unwrap().scenarios[2];
     assert_eq!(scenario.expect, Expect::default());
-    assert_eq!((scenario.vcpus, scenario.budget), (1, Budget::default()));
+    assert_eq!((scenario.vcpus, scenario.cores, scenario.budget), (1, 1, Budget::default()));
     assert_eq!((scenario.silicon.as_str(), scenario.seed), ("none", None));
     assert_eq!(scenario.params.get("op").unwrap().text(), "cpuid");
     assert_eq!(scenario.params.get("n").unwrap().value, 10);
@@ -156,19 +157,29 @@ fn mistakes_are_reported_with_line_column_and_a_hint() {
         ("hlt-evaluates", "hlt", "x.toml:15:8: unknown seed `hlt`"),
         ("vcpus = 2", "vcpus = 0", "x.toml:16:9: the number of vCPUs is from 1 to 16"),
         (
+            "cores = 1",
+            "cores = 0",
+            "x.toml:17:9: the number of cores is from 1 to that of vCPUs, 2",
+        ),
+        (
+            "cores = 1",
+            "cores = 3",
+            "x.toml:17:9: the number of cores is from 1 to that of vCPUs, 2",
+        ),
+        (
             "ticks = 7",
             "tick = 7",
-            "x.toml:17:12: unknown key `tick` in a budget (did you mean `ticks`?)",
+            "x.toml:18:12: unknown key `tick` in a budget (did you mean `ticks`?)",
         ),
-        ("msr = \"2*n\"", "mrs = \"2*n\"", "x.toml:22:1: unknown exit `mrs` (did you mean `msr`?)"),
-        ("msr = \"2*n\"", "msr = \"2*m\"", "x.toml:22:7: unknown parameter `m`"),
-        ("msr = \"2*n\"", "msr = \"2*\"", "x.toml:22:7: a number, a parameter or `(` is missing"),
+        ("msr = \"2*n\"", "mrs = \"2*n\"", "x.toml:23:1: unknown exit `mrs` (did you mean `msr`?)"),
+        ("msr = \"2*n\"", "msr = \"2*m\"", "x.toml:23:7: unknown parameter `m`"),
+        ("msr = \"2*n\"", "msr = \"2*\"", "x.toml:23:7: a number, a parameter or `(` is missing"),
         ("msr = \"2*n\"", "msr = \"wait\"", "`wait` is the word `hlt`, not a number at column 1"),
         ("msr = \"2*n\"", "msr = \"n - 51\"", "50 - 51 is below zero at column 3"),
         (
             "\"interrupt\"",
             "\"interupt\"",
-            "x.toml:26:10: unknown exit `interupt` (did you mean `interrupt`?)",
+            "x.toml:27:10: unknown exit `interupt` (did you mean `interrupt`?)",
         ),
         (
             "\"hlt\", \"spin\"]",
@@ -182,14 +193,14 @@ fn mistakes_are_reported_with_line_column_and_a_hint() {
             "[suites]",
             "x.toml:2:2: unknown key `suites` in a suite file (did you mean `suite`?)",
         ),
-        ("name = \"plain\"", "name = plain", "x.toml:38:8: "),
+        ("name = \"plain\"", "name = plain", "x.toml:39:8: "),
         (
             "name = \"plain\"",
             "name = \"x2apic-nop\"",
-            "x.toml:38:8: scenario `x2apic-nop` is there twice",
+            "x.toml:39:8: scenario `x2apic-nop` is there twice",
         ),
-        ("name = \"plain\"", "name = 5", "x.toml:38:8: a string is wanted here, not an integer"),
-        ("name = \"plain\"", "name = \"a\"\nname = \"b\"", "x.toml:39:1: duplicate key"),
+        ("name = \"plain\"", "name = 5", "x.toml:39:8: a string is wanted here, not an integer"),
+        ("name = \"plain\"", "name = \"a\"\nname = \"b\"", "x.toml:40:1: duplicate key"),
     ] {
         assert!(GOOD.contains(from), "{from}");
         let error = read(&GOOD.replacen(from, to, 1)).unwrap_err();

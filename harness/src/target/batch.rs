@@ -15,8 +15,8 @@ const START: Duration = Duration::from_secs(20);
 pub struct Entry {
     /// `suite::name`.
     pub name: String,
-    /// vCPUs.
-    pub vcpus: u16,
+    /// Cores that it needs.
+    pub cores: u16,
     /// Wall time after which it counts as hung.
     pub wall: Duration,
 }
@@ -135,7 +135,7 @@ impl Batch<'_> {
             core: self.core,
             accel: self.accel,
             start: Start::Qboot,
-            cores: list.first().map_or(1, |entry| entry.vcpus),
+            cores: list.first().map_or(1, |entry| entry.cores),
             oracle: self.oracle,
             dir: self.dir.join(format!("boot-{number}")),
         };
@@ -145,10 +145,10 @@ impl Batch<'_> {
     }
 }
 
-/// Where the scenarios end that one boot runs: those with as many vCPUs as the first. Under icount the
+/// Where the scenarios end that one boot runs: those with as many cores as the first. Under icount the
 /// number of cores decides how long each one's turn is, so that a scenario's timings depend on it.
 fn stretch(list: &[Entry], first: usize) -> usize {
-    let same = list[first..].iter().take_while(|entry| entry.vcpus == list[first].vcpus).count();
+    let same = list[first..].iter().take_while(|entry| entry.cores == list[first].cores).count();
     first + same
 }
 

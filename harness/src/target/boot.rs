@@ -23,7 +23,7 @@ pub struct Boot<'a> {
     pub accel: Accel,
     /// How it starts.
     pub start: Start,
-    /// The machine's cores: as many as the largest of the plan's scenarios has vCPUs.
+    /// The machine's cores: as many as any of the plan's scenarios needs.
     pub cores: u16,
     /// Whether QEMU logs its VM exits ([`crate::oracle`]). Guest timings do not change.
     pub oracle: bool,

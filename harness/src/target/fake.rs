@@ -51,7 +51,7 @@ pub fn core(folder: &TempDir) -> PathBuf {
 
 /// An entry with a limit that no test reaches.
 pub fn entry(name: &str) -> Entry {
-    Entry { name: name.into(), vcpus: 1, wall: Duration::from_secs(20) }
+    Entry { name: name.into(), cores: 1, wall: Duration::from_secs(20) }
 }
 
 /// A stream: Hello with that many scenarios, then the records.

@@ -127,6 +127,8 @@ pub struct Scenario<'a> {
     pub params: &'a [u8],
     /// vCPUs.
     pub vcpus: u16,
+    /// Cores that they run on: vCPU v on core v % cores.
+    pub cores: u16,
     /// The machine.
     pub machine: Machine,
     /// The described silicon; hv-core refuses what cannot be run.
@@ -303,6 +305,7 @@ mod tests {
             payload,
             params: &[1, 0, 0, 0, 0, 0, 0, 0],
             vcpus: 1,
+            cores: 1,
             machine: Machine { x2apic: true, tsc_deadline: true, kvm: false, hyperv: false },
             silicon: "none",
             policy: Policy::Kvm612,

@@ -24,6 +24,7 @@ pub mod pic;
 pub mod port;
 pub mod pv_eoi;
 pub mod rtc;
+pub mod schedule;
 pub mod time;
 pub mod vcpu;
 pub mod vm;

@@ -6,6 +6,15 @@
 //! The order that makes sure nothing is slept over: a sender stores, marks the box full and only then
 //! looks at the state; the owner sets its state and only then looks at the mark. Whichever comes
 //! second sees the other (all of it sequentially consistent).
+//!
+//! Several vCPUs may share a core, and its state says of each whether it is ready. One that is preempted is
+//! in state `Host`: it will look into its box before it enters, so it is not kicked. One that is blocked
+//! is `Asleep`, whether its core sleeps or runs another one; whoever finds it so makes it ready by
+//! the change to `Host`, and then kicks the core. The core looks at the states of its vCPUs after it took
+//! a physical interrupt and before it enters a guest or sleeps. A kick that comes before that look has
+//! its state seen, because the state was changed first; one that comes later is still pending then,
+//! and ends the guest's turn or the sleep. A vCPU of the same core sends no kick: its core looks on
+//! the way back into the guest.
 
 use crate::lapic::{Delivery, Identity};
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Release, Ordering::SeqCst};
@@ -15,13 +24,14 @@ use spin::Mutex;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum State {
-    /// Its core handles something and will look into the box before the guest runs.
+    /// Its core will look into the box before the guest runs: it handles something, or has other vCPUs
+    /// to run first.
     Host = 0,
     /// The guest runs.
     Guest = 1,
     /// The guest runs, and somebody has already sent a kick.
     Leaving = 2,
-    /// Its core sleeps until there is something.
+    /// It is blocked: its core does something else, or sleeps, until there is something.
     Asleep = 3,
 }
 
@@ -113,6 +123,12 @@ impl Mailbox {
     #[inline(always)]
     pub fn set_state(&self, state: State) {
         self.state.store(state as u8, SeqCst);
+    }
+
+    /// Whether its owner is blocked, and nobody has woken it.
+    #[inline]
+    pub fn is_asleep(&self) -> bool {
+        self.state() == State::Asleep
     }
 
     /// Where its owner is.
@@ -261,6 +277,66 @@ mod tests {
         assert!(!mailbox.put(Delivery::Nmi), "it is waking");
         mailbox.set_state(State::Host);
         assert!(!mailbox.put(Delivery::Init));
+    }
+
+    /// Two vCPUs of one core, and senders elsewhere that wait for each answer: one that is slept over would
+    /// be waited for in vain.
+    #[test]
+    fn nothing_is_slept_over_on_a_shared_core() {
+        use std::sync::atomic::AtomicU64;
+        use std::time::{Duration, Instant};
+        const ROUNDS: u64 = 2000;
+        let boxes = [const { Mailbox::new() }; 2];
+        let (kick, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let came = [const { [const { AtomicU64::new(0) }; 2] }; 2];
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let wait = |what: &dyn Fn() -> bool| {
+            while !what() {
+                assert!(Instant::now() < deadline, "slept over");
+                std::thread::yield_now();
+            }
+        };
+        let core = || {
+            while !over.load(SeqCst) {
+                for (mailbox, came) in boxes.iter().zip(&came) {
+                    if mailbox.is_asleep() {
+                        continue;
+                    }
+                    // Its turn: what is in the box is taken out until it is empty, then it blocks.
+                    loop {
+                        mailbox.set_state(State::Host);
+                        mailbox.take(|vector, _| {
+                            came[usize::from(vector)].fetch_add(1, SeqCst);
+                        });
+                        mailbox.set_state(State::Asleep);
+                        if !mailbox.is_full() {
+                            break;
+                        }
+                    }
+                }
+                // The core sleeps if all of them do, until it is kicked.
+                if boxes.iter().all(Mailbox::is_asleep) {
+                    wait(&|| kick.swap(false, SeqCst) || over.load(SeqCst));
+                }
+            }
+        };
+        let sender = |vector: u8| {
+            for round in 1..=ROUNDS {
+                for (mailbox, came) in boxes.iter().zip(&came) {
+                    if mailbox.put(Delivery::Interrupt { vector, level: false }) {
+                        kick.store(true, SeqCst);
+                    }
+                    wait(&|| came[usize::from(vector)].load(SeqCst) == round);
+                }
+            }
+        };
+        std::thread::scope(|threads| {
+            threads.spawn(core);
+            let senders = [0, 1].map(|vector| threads.spawn(move || sender(vector)));
+            let results = senders.map(|sender| sender.join());
+            over.store(true, SeqCst);
+            assert!(results.iter().all(Result::is_ok), "a sender waited in vain");
+        });
     }
 
     #[test]

@@ -16,7 +16,7 @@
 // UNSAFETY: VMRUN and what belongs around it.
 #![expect(unsafe_code, reason = "the world switch")]
 
-use crate::arch::page::{Page, physical};
+use crate::arch::page::Page;
 use crate::modeled;
 use crate::run::{self, Turn};
 use crate::vcpu_block::VcpuBlock;
@@ -40,7 +40,7 @@ impl FxArea {
     };
 }
 
-/// The part of a core's block that the world switch knows.
+/// The part of a vCPU's block that the world switch knows.
 #[repr(C)]
 pub struct World {
     /// x87 and SSE state of the guest.
@@ -49,8 +49,8 @@ pub struct World {
     pub entered_at: u64,
     /// The VMCB; host-physical and host-virtual addresses are the same.
     vmcb: *mut Vmcb,
-    /// Where the host's FS, GS, TR, LDTR and MSRs are kept.
-    host: u64,
+    /// Where its core's FS, GS, TR, LDTR and MSRs are kept.
+    pub host: u64,
     /// What is called after each #VMEXIT: one pair of functions for the whole of a scenario, so the
     /// processor predicts it. A comparison instead would cost every exit two instructions.
     handlers: Handlers,
@@ -74,35 +74,39 @@ impl Handlers {
         Self { on_exit: modeled::on_trap, by_register: modeled::on_trap_by_register };
 }
 
+/// A vCPU's page for SVM.
+pub struct VmcbPage(Vmcb);
+
+impl VmcbPage {
+    /// All zeros.
+    // SAFETY: all zeros is a valid VMCB; `FromZeros::new_zeroed` is not const.
+    pub const ZERO: Self = Self(unsafe { core::mem::zeroed() });
+}
+
 /// A core's pages for SVM.
 pub struct CorePages {
-    vmcb: Vmcb,
-    host: Page,
+    /// Its FS, GS, TR, LDTR and MSRs while a guest has its own.
+    pub host: Page,
     /// The host save area (VM_HSAVE_PA).
     pub save: Page,
 }
 
 impl CorePages {
     /// All zeros.
-    pub const ZERO: Self = Self {
-        // SAFETY: all zeros is a valid VMCB; `FromZeros::new_zeroed` is not const.
-        vmcb: unsafe { core::mem::zeroed() },
-        host: Page::filled(0),
-        save: Page::filled(0),
-    };
+    pub const ZERO: Self = Self { host: Page::filled(0), save: Page::filled(0) };
 }
 
 // SAFETY: the VMCB belongs to the world and goes where it goes.
 unsafe impl Send for World {}
 
 impl World {
-    /// The world of a core that owns these pages.
-    pub fn new(vmcb: &'static mut Vmcb, host: &'static mut Page) -> Self {
+    /// The world of a vCPU that owns this page, on a core with its `host` page there.
+    pub fn new(page: &'static mut VmcbPage, host: u64) -> Self {
         Self {
             fx: FxArea::RESET,
             entered_at: 0,
-            host: physical(host),
-            vmcb,
+            host,
+            vmcb: &mut page.0,
             handlers: Handlers::PLAIN,
         }
     }
@@ -124,11 +128,6 @@ impl World {
         // and VMSAVE in `enter`, when no reference is alive.
         unsafe { &mut *self.vmcb }
     }
-}
-
-/// Splits a core's pages: the world, and the save area for `enable`.
-pub fn claim(pages: &'static mut CorePages) -> (World, &'static mut Page) {
-    (World::new(&mut pages.vmcb, &mut pages.host), &mut pages.save)
 }
 
 /// Runs the guest until the handler says stop. GIF and IF are clear before and after; IF is set in

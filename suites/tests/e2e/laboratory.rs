@@ -46,11 +46,11 @@ impl Laboratory {
         self.scenarios.iter().filter(|scenario| scenario.suite != "rogue").cloned().collect()
     }
 
-    /// The scenarios by their number of vCPUs, which is the number of cores of their boots.
+    /// The scenarios by the number of cores of their boots.
     pub fn by_cores(&self) -> Vec<Vec<Scenario>> {
         let mut groups = BTreeMap::<u16, Vec<Scenario>>::new();
         for scenario in &self.scenarios {
-            groups.entry(scenario.vcpus).or_default().push(scenario.clone());
+            groups.entry(scenario.cores).or_default().push(scenario.clone());
         }
         groups.into_values().collect()
     }
@@ -76,7 +76,7 @@ impl Laboratory {
         start: Start,
         oracle: bool,
     ) -> BootRun {
-        let cores = scenarios.iter().map(|scenario| scenario.vcpus).max().unwrap_or(1);
+        let cores = scenarios.iter().map(|scenario| scenario.cores).max().unwrap_or(1);
         let boot = Boot { cores, ..self.boot(name, start, oracle) };
         let limits = Limits { start: LIMIT, scenarios: vec![LIMIT; scenarios.len()] };
         let run = boot.run(&self.plan(scenarios), &limits, &mut |_| {}).unwrap();

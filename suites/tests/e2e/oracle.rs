@@ -1,7 +1,7 @@
 //! QEMU logs every VM exit by itself; hv-core must have counted the same.
 
 use crate::laboratory::Laboratory;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use trapline::oracle::{Difference, LoggedExit, Marks, compare, read};
 use trapline::suite::Scenario;
 use trapline::target::Start;
@@ -60,14 +60,21 @@ fn one_false_count_in_any_window_or_total_is_noticed() {
     let logged = Logged::new(&laboratory, &laboratory.tame());
     assert_eq!(logged.differences(&logged.transcript), []);
     for (place, run) in logged.transcript.scenarios.iter().enumerate() {
+        let mut codes = BTreeSet::new();
         for trap in 0..run.traps.len() {
+            // Totals are compared by code: one vCPU's stands for those of all.
+            if !codes.insert(run.traps[trap].code) {
+                continue;
+            }
             let found = logged.doctored(place, |run| run.traps[trap].count += 1);
             assert!(!found.is_empty(), "one more {:#x} in {}", run.traps[trap].code, run.name);
         }
         // The log names no core, so the rows of several vCPUs' windows cannot be told apart in it; and
         // where silicon is modeled, rows are not traps.
         let is_alone = !run.silicon.is_modeled() && run.traps.iter().all(|trap| trap.vcpu == 0);
-        for (at, window) in run.windows.iter().enumerate() {
+        // Their windows are only numbered: one stands for all.
+        let windows = if is_alone { run.windows.len() } else { run.windows.len().min(1) };
+        for (at, window) in run.windows.iter().enumerate().take(windows) {
             for (row, seen) in window.rows.iter().enumerate().filter(|_| is_alone) {
                 let found = logged.doctored(place, |run| {
                     run.windows[at].rows[row].stats.count -= 1;

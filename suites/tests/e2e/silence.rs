@@ -44,7 +44,7 @@ fn a_stopped_target_is_ended_named_and_started_again_for_the_rest() {
     let wall = Duration::from_secs(3);
     let list = scenarios
         .iter()
-        .map(|s| Entry { name: s.full_name(), vcpus: s.vcpus, wall })
+        .map(|s| Entry { name: s.full_name(), cores: s.cores, wall })
         .collect::<Vec<_>>();
     let batch = Batch {
         qemu: &laboratory.qemu,
