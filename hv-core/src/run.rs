@@ -7,7 +7,7 @@ use crate::vcpu_block::{Left, VcpuBlock};
 use crate::{apic, clock, cores, guest, scenario, svm, switch, turns};
 use trapline_abi::exit::ExitKey;
 use trapline_defs::exit_code::ExitCode;
-use trapline_policy::avic::activation;
+use trapline_policy::avic::{activation, post};
 use trapline_policy::events;
 use trapline_policy::handle::{self, Handled, Next, Stop};
 use trapline_policy::mailbox::State;
@@ -343,6 +343,10 @@ pub fn block(block: &mut VcpuBlock) -> Option<Left> {
             left => return left,
         }
         let VcpuBlock { world, vcpu, vm, .. } = block;
+        if vcpu.avic.active {
+            // What came for it meanwhile wakes it from the backing page.
+            post::flush(vm.avic, vcpu);
+        }
         if vcpu.starts != before || !vcpu.waits_for_sipi && handle::wakes(vm, vcpu, world.vmcb()) {
             switch::unblocking(block);
             let VcpuBlock { world, vcpu, vm, memory, .. } = block;
@@ -364,7 +368,7 @@ pub fn block(block: &mut VcpuBlock) -> Option<Left> {
         }
         // What is posted to the backing page fills no box.
         let VcpuBlock { world, vcpu, vm, .. } = block;
-        if vcpu.avic.active && handle::wakes(vm, vcpu, world.vmcb()) {
+        if vm.features.avic && handle::wakes(vm, vcpu, world.vmcb()) {
             continue;
         }
         if !block.core.is_shared() {

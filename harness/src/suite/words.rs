@@ -19,6 +19,8 @@ pub(super) const SEEDS: &[(&str, Seed)] = &[
     ("rtc-keeps-c", Seed::RtcKeepsC),
     ("injection-lost", Seed::InjectionLost),
     ("kick-lost", Seed::KickLost),
+    ("incomplete-ipi-resent", Seed::IncompleteIpiResent),
+    ("block-without-look", Seed::BlockWithoutLook),
 ];
 
 /// The ends of a scenario.
@@ -74,10 +76,12 @@ mod tests {
                 | Seed::HltEvaluates
                 | Seed::RtcKeepsC
                 | Seed::InjectionLost
-                | Seed::KickLost => {}
+                | Seed::KickLost
+                | Seed::IncompleteIpiResent
+                | Seed::BlockWithoutLook => {}
             }
         }
-        assert_eq!(SEEDS.len(), 6);
+        assert_eq!(SEEDS.len(), 8);
         for &(_, outcome) in OUTCOMES {
             match outcome {
                 Outcome::Done

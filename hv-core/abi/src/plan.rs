@@ -101,6 +101,10 @@ pub enum Seed {
     InjectionLost,
     /// An IPI is left for its target, but the target is not kicked (rule KICK-1).
     KickLost,
+    /// On exit 401h with id 1 the IPI is sent again (rule AVH-001).
+    IncompleteIpiResent,
+    /// A vCPU blocks without a look into its backing page (rules AVH-012, AVH-025).
+    BlockWithoutLook,
 }
 
 /// The guest's machine.

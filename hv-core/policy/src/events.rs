@@ -130,7 +130,11 @@ fn evaluate_in_full<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmc
     let injected = vmcb.control.event_injection.valid() || inject_one(vm, vcpu, vmcb);
     vcpu.lapic.event_request |= vcpu.events.exception.valid();
     if vcpu.events.nmis > 0 {
-        inject_nmi(vcpu, vmcb, injected);
+        if vm.features.vnmi {
+            hand_to_processor(vcpu, vmcb, injected);
+        } else {
+            inject_nmi(vcpu, vmcb, injected);
+        }
     }
     if let Some(source) = injectable(vm, vcpu) {
         let room = !vmcb.control.event_injection.valid();
@@ -166,7 +170,7 @@ fn inject_one(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> bool {
         events.interrupted = Event::new();
         match event.kind() {
             EventKind::Interrupt => event = injection(vm, vcpu, vmcb, event.vector()),
-            EventKind::Nmi => mask_nmis(vcpu, vmcb),
+            EventKind::Nmi if !vm.features.vnmi => mask_nmis(vcpu, vmcb),
             _ => {}
         }
     } else {
@@ -210,6 +214,31 @@ fn inject_nmi(vcpu: &mut Vcpu, vmcb: &mut Vmcb, injected: bool) {
         vmcb.save.rflags |= RFLAGS_TF;
         vcpu.events.stepping = true;
     }
+}
+
+/// With VNMI the processor keeps one NMI pending and the mask, and KVM sees neither IRET nor a step
+/// (Linux 6.12 process_nmi, svm_set_vnmi_pending). A second NMI is injected, if it can be at once.
+#[cold]
+fn hand_to_processor(vcpu: &mut Vcpu, vmcb: &mut Vmcb, injected: bool) {
+    let v_intr = &mut vmcb.control.v_intr;
+    let masked = v_intr.v_nmi_mask();
+    let room = 2 - u8::from(masked) - u8::from(v_intr.v_nmi());
+    vcpu.events.nmis = vcpu.events.nmis.min(room);
+    if vcpu.events.nmis > 0 && !v_intr.v_nmi() {
+        v_intr.set_v_nmi(true);
+        vcpu.events.nmis -= 1;
+    }
+    let shadow = vmcb.control.interrupt_shadow & 1 != 0;
+    if vcpu.events.nmis > 0 && !injected && !masked && !shadow {
+        vcpu.events.nmis -= 1;
+        vmcb.control.event_injection = Event::nmi();
+    }
+}
+
+/// Whether NMIs are masked: the processor knows with VNMI, else the software does.
+#[inline]
+pub fn nmis_masked(vm: &Vm, vcpu: &Vcpu, vmcb: &Vmcb) -> bool {
+    if vm.features.vnmi { vmcb.control.v_intr.v_nmi_mask() } else { vcpu.events.nmi_masked }
 }
 
 fn mask_nmis(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
@@ -274,7 +303,9 @@ fn injectable(vm: &Vm, vcpu: &Vcpu) -> Option<Source> {
 #[inline]
 pub fn pending(vm: &Vm, vcpu: &Vcpu) -> bool {
     injectable(vm, vcpu).is_some()
-        || vcpu.avic.active && vm.avic.page(vcpu.index).deliverable().is_some()
+        || vm.features.avic
+            && vm.seed != Some(Seed::BlockWithoutLook)
+            && post::is_pending(vm.avic, vcpu)
 }
 
 /// Opens KVM's window: a dummy V_IRQ whose exit says that the guest can take an interrupt.

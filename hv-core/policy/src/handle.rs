@@ -220,7 +220,7 @@ fn halt(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> Handled {
 #[inline]
 pub fn wakes(vm: &Vm, vcpu: &Vcpu, vmcb: &Vmcb) -> bool {
     events::interrupts_open(vmcb) && events::pending(vm, vcpu)
-        || vcpu.events.nmis > 0 && !vcpu.events.nmi_masked
+        || vcpu.events.nmis > 0 && !events::nmis_masked(vm, vcpu, vmcb)
         || vcpu.events.exception.valid()
         || vcpu.events.interrupted.valid()
 }

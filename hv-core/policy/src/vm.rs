@@ -19,7 +19,7 @@ use crate::vcpu::Vcpu;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use spin::{Mutex, MutexGuard};
 use trapline_abi::plan::{Machine, Seed};
-use trapline_defs::apic::Icr;
+use trapline_defs::apic::{Icr, offset};
 
 /// vCPUs that a VM can have.
 pub const MAX_VCPUS: usize = 16;
@@ -259,10 +259,31 @@ impl<'s> Vm<'s> {
     fn carry_rtc_line(&self, vcpu: &mut Vcpu, devices: &mut Devices) {
         let level = devices.rtc.irq();
         devices.pic.set_line(RTC_IRQ, level);
+        if level && self.features.avic {
+            self.catch_up_eoi(vcpu, &mut devices.ioapic);
+        }
         if let Some(message) = devices.ioapic.set_line(RTC_IRQ, level) {
             self.deliver(vcpu, &mut devices.ioapic, message);
         }
         self.carry_pic_output(vcpu, devices);
+    }
+
+    /// Under AVIC the EOI of an edge is invisible: KVM looks for it when the next edge comes (Linux 6.12
+    /// ioapic_lazy_update_eoi; corrections RTC-P).
+    #[cold]
+    fn catch_up_eoi(&self, vcpu: &Vcpu, ioapic: &mut Ioapic) {
+        let Some(vector) = ioapic.rtc_awaits() else { return };
+        let is_outstanding = |index| {
+            if self.avic.is_active(index) {
+                let page = self.avic.page(index);
+                page.vectors(offset::IRR).has(vector) || page.vectors(offset::ISR).has(vector)
+            } else {
+                index == vcpu.index && vcpu.lapic.eoi_outstanding(vector)
+            }
+        };
+        if !vcpu.lapic.is_posted(vector) && !(0..self.vcpus).any(is_outstanding) {
+            ioapic.rtc_ended(vector);
+        }
     }
 
     /// The PIC's output rose: the bootstrap vCPU looks at it if its LINT0 is open, and so does the one

@@ -49,18 +49,19 @@ pub fn software_page(vcpu: &Vcpu) -> u64 {
     }
 }
 
-/// Whether [`update`] may begin: no vCPU may be in the guest that entered it before the reasons
-/// changed, or its processor could post to a vCPU that no longer listens. KVM waits likewise
+/// Whether [`update`] may begin: no vCPU may be in the guest that has not acted on the change of the
+/// reasons, or its processor could post to a vCPU that no longer listens. KVM waits likewise
 /// (KVM_REQUEST_WAIT).
 pub fn may_update(vm: &Vm<'_>, vcpu: &Vcpu) -> bool {
     !vcpu.avic.together
         || (0..vm.vcpus)
             .filter(|&index| index != vcpu.index)
-            .all(|index| !vm.mailbox(index).in_guest())
+            .all(|index| vm.avic.has_acted(index) || !vm.mailbox(index).in_guest())
 }
 
 /// Acts on what the reasons and the APIC's mode say now.
 pub fn update(vm: &Vm<'_>, vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
+    vm.avic.acts(vcpu.index);
     vcpu.avic.update = false;
     vcpu.avic.together = false;
     let wanted = vm.features.avic && vm.avic.permitted() && vcpu.lapic.mode() != Mode::Disabled;
@@ -68,6 +69,9 @@ pub fn update(vm: &Vm<'_>, vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
         activate(vm, vcpu, vmcb);
     } else if vcpu.avic.active {
         deactivate(vm, vcpu, vmcb);
+    } else if vm.features.avic {
+        // It was on for others between two changes that this vCPU took in at once.
+        post::take_back(vm.avic, vcpu);
     }
     vcpu.apic_page = software_page(vcpu);
 }

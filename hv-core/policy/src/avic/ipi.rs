@@ -6,6 +6,7 @@ use crate::vcpu::Vcpu;
 use crate::vm::Vm;
 use crate::{msr, xen_rfc};
 use trapline_abi::exit::ExitKey;
+use trapline_abi::plan::Seed;
 use trapline_defs::apic::{DeliveryMode, Icr, Shorthand, offset};
 use trapline_defs::avic::{FailureId, IncompleteIpi};
 use trapline_defs::vmcb::Vmcb;
@@ -31,7 +32,9 @@ pub fn incomplete(vm: &mut Vm<'_>, vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> Handled 
     if vm.features.xen_rfc {
         return Handled { key, next: xen_rfc::incomplete_ipi(vm, vcpu, vmcb, icr, info) };
     }
+    let is_resent = vm.seed == Some(Seed::IncompleteIpiResent) && id == FailureId::NOT_RUNNING;
     match id {
+        _ if is_resent => return Handled { key, next: emulate(vm, vcpu, vmcb, icr) },
         FailureId::INVALID_TYPE | FailureId::INVALID_TARGET => {
             return Handled { key, next: emulate(vm, vcpu, vmcb, icr) };
         }

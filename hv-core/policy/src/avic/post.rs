@@ -29,6 +29,28 @@ pub fn post(tables: &Tables, target: u32, vector: u8, level: bool) -> bool {
     tables.is_active(target) || !page.clear(offset::IRR, vector)
 }
 
+/// Whether the backing page has something that priorities would let through. While AVIC is off for the
+/// vCPU, other processors may already use it again and post there: it has to wake up for that, too.
+pub fn is_pending(tables: &Tables, vcpu: &Vcpu) -> bool {
+    let page = tables.page(vcpu.index);
+    if vcpu.avic.active {
+        return page.deliverable().is_some();
+    }
+    let highest = page.vectors(offset::IRR).highest();
+    highest.is_some_and(|vector| vector & 0xf0 > vcpu.lapic.ppr())
+}
+
+/// Accepts in software what came to the backing page although AVIC is off.
+pub fn take_back(tables: &Tables, vcpu: &mut Vcpu) {
+    let page = tables.page(vcpu.index);
+    let tmr = page.vectors(offset::TMR);
+    let mut posted = page.take(offset::IRR);
+    while let Some(vector) = posted.highest() {
+        posted.remove(vector);
+        vcpu.lapic.accept(vector, tmr.has(vector));
+    }
+}
+
 /// Posts to its own page what the software APIC accepted. The next VMRUN evaluates it.
 #[cold]
 #[inline(never)]

@@ -37,6 +37,9 @@ pub struct Tables {
     pages: [BackingPage; MAX_VCPUS],
     active: [AtomicBool; MAX_VCPUS],
     permitted: AtomicBool,
+    /// How often that changed, and up to which change each vCPU has acted on it.
+    changes: AtomicU32,
+    acted: [AtomicU32; MAX_VCPUS],
     leaf: AtomicU8,
 }
 
@@ -112,6 +115,8 @@ impl Tables {
             pages: [const { BackingPage::empty() }; MAX_VCPUS],
             active: [const { AtomicBool::new(false) }; MAX_VCPUS],
             permitted: AtomicBool::new(false),
+            changes: AtomicU32::new(0),
+            acted: [const { AtomicU32::new(0) }; MAX_VCPUS],
             leaf: AtomicU8::new(0),
         }
     }
@@ -130,6 +135,9 @@ impl Tables {
         }
         for flag in self.active.iter().chain([&self.permitted]) {
             flag.store(false, SeqCst);
+        }
+        for count in self.acted.iter().chain([&self.changes]) {
+            count.store(0, SeqCst);
         }
         self.leaf.store(0, SeqCst);
         for vcpu in 0..vcpus {
@@ -195,6 +203,17 @@ impl Tables {
 
     pub(super) fn set_permitted(&self, permitted: bool) {
         self.permitted.store(permitted, SeqCst);
+        self.changes.fetch_add(1, SeqCst);
+    }
+
+    /// Whether a vCPU has acted on the last change of that.
+    pub(super) fn has_acted(&self, vcpu: u32) -> bool {
+        self.acted[vcpu as usize % MAX_VCPUS].load(SeqCst) == self.changes.load(SeqCst)
+    }
+
+    /// A vCPU is about to act on the last change. One that comes later will be announced to it.
+    pub(super) fn acts(&self, vcpu: u32) {
+        self.acted[vcpu as usize % MAX_VCPUS].store(self.changes.load(SeqCst), SeqCst);
     }
 
     /// The nested page tables' leaf at the APIC page: 0 none, otherwise [`LEAF_PRESENT`], with

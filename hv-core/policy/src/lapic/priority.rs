@@ -103,6 +103,11 @@ impl Lapic {
         true
     }
 
+    /// Whether a vector arrived under AVIC and is not in the backing page yet.
+    pub fn is_posted(&self, vector: u8) -> bool {
+        self.posted.has(vector)
+    }
+
     /// Takes out what arrived under AVIC: vectors, and which of them by level.
     pub fn take_posted(&mut self) -> (Vectors, Vectors) {
         (core::mem::take(&mut self.posted), core::mem::take(&mut self.posted_level))
