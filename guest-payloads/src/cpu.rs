@@ -69,6 +69,13 @@ pub unsafe fn read_memory(address: u64) -> u32 {
 
 /// MOV to CR8.
 #[inline(always)]
+/// INT `VECTOR`.
+#[inline(always)]
+pub fn software_interrupt<const VECTOR: u8>() {
+    // SAFETY: the payload has a handler for it.
+    unsafe { asm!("int {v}", v = const VECTOR) };
+}
+
 pub fn write_cr8(value: u64) {
     // SAFETY: changes which interrupts are taken.
     unsafe { asm!("mov cr8, {}", in(reg) value, options(nostack)) };

@@ -138,10 +138,14 @@ impl Account {
         self.rows[usize::from(self.open)].key == key
     }
 
-    /// Opens nothing: the guest goes on after a trap that is no exit.
+    /// As [`Account::close`], if there is an exit to close; then none is open, whatever comes: the next
+    /// trap may be none.
     #[inline(always)]
-    pub fn suspend(&mut self) {
-        self.open = SCRATCH_ROW as u8;
+    pub fn close_once(&mut self, entered_at: u64) {
+        if self.open != SCRATCH_ROW as u8 {
+            self.close(entered_at);
+            self.open = SCRATCH_ROW as u8;
+        }
     }
 
     /// As [`Account::open`], for an exit that never belongs to a window: a payload call.

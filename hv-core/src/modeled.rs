@@ -6,7 +6,9 @@
 // UNSAFETY: called from assembly.
 #![expect(unsafe_code, reason = "entered from the world switch")]
 
+use crate::core_block::Home;
 use crate::host_memory::HostMemory;
+use crate::laboratory::Rings;
 use crate::run::{self, Turn};
 use crate::vcpu_block::{Left, VcpuBlock};
 use crate::{apic, clock, cores, scenario, svm};
@@ -34,7 +36,7 @@ fn leaf(vm: &Vm<'_>) -> Option<Leaf> {
 /// # Safety
 /// Only the world switch calls this, with GIF clear and the rest of the guest's state saved.
 pub unsafe extern "C" fn on_trap(block: &mut VcpuBlock, exited_at: u64) -> Turn {
-    block.account.close(block.world.entered_at);
+    block.account.close_once(block.world.entered_at);
     let code = block.world.vmcb().control.exit_code.0;
     block.traps.add(code);
     let seen = if block.model_plays { look(block, false) } else { Seen::Exit };
@@ -72,23 +74,31 @@ pub unsafe extern "C" fn on_trap_by_register(block: &mut VcpuBlock) -> Turn {
 #[inline(always)]
 fn look(block: &mut VcpuBlock, saved: bool) -> Seen {
     let VcpuBlock { world, vcpu, vm, memory, core, model, is_laboratory, rings, .. } = block;
-    let around = Around { guest: memory, memory: &HostMemory, leaf: leaf(vm), saved };
-    let ring = |id: u16| {
-        if *is_laboratory {
-            rings.note(id);
-        }
-        // In the laboratory a table may name a core that is not there.
-        if !*is_laboratory || cores::is_host(id) {
-            core.apic.ring(u32::from(id));
-        }
-    };
+    let ring = |id: u16| ring(core, is_laboratory.then_some(&mut *rings), id);
+    if let Some(seen) = model.quick(vcpu, world.vmcb(), &HostMemory, ring) {
+        return seen;
+    }
+    let ring = |id: u16| self::ring(core, is_laboratory.then_some(&mut *rings), id);
+    let around = Around { guest: memory, memory: &HostMemory, leaf: || leaf(vm), saved };
     model.trap(vcpu, world.vmcb(), &around, ring)
+}
+
+/// Rings a core. In the laboratory that is kept, and a table may name a core that is not there.
+#[cold]
+#[inline(never)]
+fn ring(core: &Home, rings: Option<&mut Rings>, id: u16) {
+    let is_there = rings.is_none() || cores::is_host(id);
+    if let Some(rings) = rings {
+        rings.note(id);
+    }
+    if is_there {
+        core.apic.ring(u32::from(id));
+    }
 }
 
 /// Back into the guest; the trap was none of the policy's business.
 #[inline(always)]
 fn resume(block: &mut VcpuBlock) -> Turn {
-    block.account.suspend();
     block.exits_left -= 1;
     if block.exits_left == 0 {
         block.left = Left::ExitBudget;

@@ -11,7 +11,8 @@ payload! {
     choice op: Op {
         Cpuid = "cpuid", Vmmcall = "vmmcall", Rdmsr = "rdmsr", Wrmsr = "wrmsr", In = "in",
         Out = "out", Cr8 = "cr8", Hlt = "hlt", X2ApicEoi = "x2apic-eoi", XApicEoi = "xapic-eoi",
-        XApicRead = "xapic-read", XApicWrite = "xapic-write",
+        XApicRead = "xapic-read", XApicWrite = "xapic-write", SelfIpi = "self-ipi",
+        Interrupt = "interrupt",
     } = "cpuid", "The instruction.";
     run: run;
 }
@@ -22,6 +23,10 @@ const UNKNOWN_HYPERCALL: u32 = 0x7777;
 const POST: u32 = 0x80;
 /// MSR 80Bh.
 const X2APIC_EOI: u32 = 0x80b;
+/// MSR 830h.
+const X2APIC_ICR: u32 = 0x830;
+/// A fixed interrupt to oneself.
+const TO_SELF: u32 = 1 << 18 | VECTOR as u32;
 /// EOI is at 0B0h, TPR at 080h.
 const XAPIC_PAGE: u64 = 0xfee0_0000;
 const VECTOR: u8 = 0xb0;
@@ -75,8 +80,39 @@ fn run(Params { n, op }: Params) {
         Op::XApicWrite => {
             measure!(n, "xor eax, eax\nmov rdx, {a}", "mov [rdx], eax", "", a = XAPIC_PAGE + 0x80)
         }
+        // Interrupts are off: the vector waits from the first time on.
+        Op::SelfIpi => {
+            measure!(
+                n,
+                "mov ecx, {a:e}\nmov eax, {b:e}\nxor edx, edx",
+                "wrmsr",
+                "",
+                a = X2APIC_ICR,
+                b = TO_SELF
+            );
+        }
+        Op::Interrupt => interrupt_and_eoi(n),
         Op::Hlt => {}
     }
+}
+
+/// A self-IPI that is delivered, and its EOI, against an INT of the same vector: the handler, which does
+/// nothing, is taken off.
+fn interrupt_and_eoi(n: u64) {
+    interrupt::on(VECTOR, || {});
+    cpu::sti();
+    call::begin("loop");
+    for _ in 0..n {
+        cpu::software_interrupt::<VECTOR>();
+    }
+    call::end();
+    call::begin("op");
+    for _ in 0..n {
+        cpu::write_msr(X2APIC_ICR, TO_SELF.into());
+        cpu::write_msr(X2APIC_EOI, 0);
+    }
+    call::end();
+    cpu::cli();
 }
 
 /// HLT with an interrupt that waits behind STI: the only HLT that comes back by itself.

@@ -29,7 +29,9 @@ impl Cost {
                 (Some(limit), false) => format!("{limit} EXCEEDED"),
             };
             let (rounds, exits) = (cost.rounds, cost.exits);
-            writeln!(out, "{:<12} {rounds:>7} {exits:>7} {:>22}  {limit}", cost.op, cost.ticks())?;
+            let (op, silicon) = (&cost.op, &cost.silicon);
+            let ticks = cost.ticks();
+            writeln!(out, "{op:<12} {silicon:<8} {rounds:>7} {exits:>7} {ticks:>22}  {limit}")?;
         }
         Ok(if costs.iter().all(cost::Cost::holds) { Status::Held } else { Status::Differed })
     }

@@ -44,6 +44,7 @@ impl Processor {
     /// Takes what is first at an instruction boundary. Physical events win over virtual ones, NMIs
     /// over interrupts. State has moved when this returns (IRR to ISR, V_IRQ or V_NMI cleared):
     /// the caller goes through the IDT, and calls [`Processor::cut_short`] if that exits.
+    #[inline]
     pub fn boundary(&mut self, at: Boundary, memory: &impl Memory) -> Taken {
         if at.physical_nmi {
             let exits = self.loaded.word_3.contains(Word3::NMI);

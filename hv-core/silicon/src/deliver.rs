@@ -14,20 +14,19 @@ impl Processor {
     /// first.
     #[inline]
     pub(crate) fn take_interrupt(&mut self, memory: &impl Memory) -> Option<u8> {
-        if !self.pending {
-            return None;
-        }
-        let Some(vector) = self.deliverable(memory) else {
-            // The hypervisor took the bit back.
-            self.pending = false;
-            return None;
-        };
+        // Gone with it: the next one has to outrank this one, and nothing does that was not above it
+        // already.
+        let latched = self.latched.take()?;
         let page = self.page();
+        let mut vector = page.top(memory, Bank::IRR)?;
+        if vector < latched {
+            // The hypervisor took the bit back; another one may be deliverable. One above the latched one
+            // is.
+            vector = self.deliverable(memory)?;
+        }
         page.clear_shared(memory, Bank::IRR, vector);
         page.enter_service(memory, vector);
         self.store_ppr(page.load(memory, offset::TPR) as u8, Some(vector), memory);
-        // The next one has to outrank this one; nothing does that was not above it already.
-        self.pending = false;
         Some(vector)
     }
 }

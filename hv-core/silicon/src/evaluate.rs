@@ -34,7 +34,7 @@ impl Processor {
 
     #[inline]
     pub(crate) fn evaluate(&mut self, memory: &impl Memory) {
-        self.pending = self.deliverable(memory).is_some();
+        self.latched = self.deliverable(memory);
     }
 
     /// The vector that would be delivered if IF, shadow and vGIF permit. Its class must be above
@@ -53,7 +53,7 @@ impl Processor {
     #[inline]
     pub(crate) fn evaluate_above(&mut self, in_service: Option<u8>, memory: &impl Memory) {
         let request = self.page().top(memory, Bank::IRR);
-        self.pending = request.is_some_and(|vector| self.outranks(vector, in_service));
+        self.latched = request.filter(|&vector| self.outranks(vector, in_service));
     }
 
     #[inline]

@@ -78,7 +78,12 @@ impl Processor {
             page.clear_shared(memory, Bank::TMR, vector);
         }
         page.set_shared(memory, Bank::IRR, vector);
-        self.evaluate(memory);
+        match (self.latched, page.top(memory, Bank::IRR)) {
+            // What is latched outranks V_TPR and everything in service, and neither has changed since: so
+            // does whatever is not below it.
+            (Some(latched), Some(top)) if top >= latched => self.latched = Some(top),
+            _ => self.evaluate(memory),
+        }
     }
 
     #[cold]

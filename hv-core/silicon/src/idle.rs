@@ -46,8 +46,11 @@ impl Processor {
     /// hypervisor needs a timer and the INTR intercept (AVH-032).
     fn anything_pending(&self, interrupts: bool) -> bool {
         let nmi = self.vnmi() && self.loaded.v_intr.v_nmi();
-        let interrupt =
-            if self.loaded.mode == AvicMode::Off { self.v_irq_pending() } else { self.pending };
+        let interrupt = if self.loaded.mode == AvicMode::Off {
+            self.v_irq_pending()
+        } else {
+            self.latched.is_some()
+        };
         nmi || interrupt && (interrupts || self.knobs.idle_hlt_ignores_if)
     }
 }

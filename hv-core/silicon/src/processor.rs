@@ -34,9 +34,9 @@ pub struct Processor {
     pub(crate) physical_bits: u8,
     pub(crate) in_guest: bool,
     pub(crate) loaded: Loaded,
-    /// An interrupt of the backing page is deliverable but for IF, shadow and vGIF. Changes only
+    /// The vector of the backing page that is deliverable but for IF, shadow and vGIF. Changes only
     /// at evaluation points.
-    pub(crate) pending: bool,
+    pub(crate) latched: Option<u8>,
     pub(crate) seen: SeenRunning,
     pub(crate) tag: Tag,
 }
@@ -53,7 +53,7 @@ impl Processor {
             physical_bits: if physical_bits > 52 { 52 } else { physical_bits },
             in_guest: false,
             loaded: Loaded::NOTHING,
-            pending: false,
+            latched: None,
             seen: SeenRunning::NONE,
             tag: Tag::NONE,
         }
@@ -111,7 +111,7 @@ impl Processor {
     /// Whether an interrupt of the backing page is latched as pending ("V_INTR" of AVIC).
     #[inline]
     pub const fn interrupt_pending(&self) -> bool {
-        self.pending
+        self.latched.is_some()
     }
 
     #[inline]

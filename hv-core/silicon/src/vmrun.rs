@@ -56,7 +56,7 @@ impl Processor {
         self.validate(&new)?;
         self.loaded = new;
         self.in_guest = true;
-        self.pending = false;
+        self.latched = None;
         self.retag(control.tlb_control);
         if self.vnmi() {
             let event = control.event_injection;
@@ -80,7 +80,7 @@ impl Processor {
             .with_v_nmi(live.v_nmi())
             .with_v_nmi_mask(live.v_nmi_mask());
         self.in_guest = false;
-        self.pending = false;
+        self.latched = None;
     }
 
     #[inline]

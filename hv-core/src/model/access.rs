@@ -7,7 +7,7 @@ use trapline_policy::decode::{Decoded, Operation};
 use trapline_policy::memory::GuestMemory;
 use trapline_policy::mmio;
 use trapline_policy::vcpu::Vcpu;
-use trapline_silicon::{Access, Cause, Gate, Goes, Memory, Outcome};
+use trapline_silicon::{Access, Cause, Gate, Goes, Leaf, Memory, Outcome};
 
 /// EXITINFO1 of a nested page fault.
 const WRITE: u64 = 1 << 1;
@@ -26,11 +26,11 @@ impl Model {
     }
 
     /// A nested page fault while xAVIC is on.
-    pub(super) fn page<G: GuestMemory, M: Memory>(
+    pub(super) fn page<G: GuestMemory, M: Memory, L: Fn() -> Option<Leaf>>(
         &mut self,
         vcpu: &mut Vcpu,
         vmcb: &mut Vmcb,
-        around: &Around<'_, G, M>,
+        around: &Around<'_, G, M, L>,
         ring: impl FnMut(u16),
     ) -> Seen {
         let (info, address) = (vmcb.control.exit_info_1, vmcb.control.exit_info_2);
@@ -46,18 +46,18 @@ impl Model {
         } else {
             Cause::Read
         };
-        match self.processor.apic_page(address, around.leaf, cause) {
+        match self.processor.apic_page(address, (around.leaf)(), cause) {
             Goes::Registers(offset) => self.registers(vcpu, vmcb, around, offset, ring),
             Goes::Fault(exit) => self.report(vmcb, exit, 0),
             Goes::Memory | Goes::Undefined => Seen::Undefined,
         }
     }
 
-    fn registers<G: GuestMemory, M: Memory>(
+    fn registers<G: GuestMemory, M: Memory, L: Fn() -> Option<Leaf>>(
         &mut self,
         vcpu: &mut Vcpu,
         vmcb: &mut Vmcb,
-        around: &Around<'_, G, M>,
+        around: &Around<'_, G, M, L>,
         offset: u16,
         ring: impl FnMut(u16),
     ) -> Seen {
@@ -106,11 +106,11 @@ impl Model {
     }
 
     /// MOV to CR8 that no architectural intercept is set for.
-    pub(super) fn cr8<G: GuestMemory, M: Memory>(
+    pub(super) fn cr8<G: GuestMemory, M: Memory, L: Fn() -> Option<Leaf>>(
         &mut self,
         vcpu: &mut Vcpu,
         vmcb: &mut Vmcb,
-        around: &Around<'_, G, M>,
+        around: &Around<'_, G, M, L>,
     ) -> Seen {
         if !around.saved {
             return Seen::Registers;

@@ -2,15 +2,15 @@
 //! it cannot take yet waits in a window.
 
 use super::Model;
+use super::trap::RFLAGS_IF;
 use trapline_defs::event::{Event, EventKind};
 use trapline_defs::intercept::Word3;
 use trapline_defs::vmcb::Vmcb;
 use trapline_silicon::{AvicMode, Boundary, Memory, Taken};
 
-const RFLAGS_IF: u64 = 1 << 9;
-
 impl Model {
     /// Gets the VMCB ready for the next instruction: injects, or opens a window.
+    #[inline]
     pub(super) fn arrange(&mut self, vmcb: &mut Vmcb, memory: &impl Memory) {
         if vmcb.control.event_injection.valid() {
             // The hypervisor's event goes first; what AVIC holds waits for IF behind it.
@@ -23,6 +23,7 @@ impl Model {
     }
 
     /// Takes what the described processor takes at this boundary; whether there was something.
+    #[inline]
     pub(super) fn take(&mut self, vmcb: &mut Vmcb, memory: &impl Memory) -> bool {
         let avic = self.processor.avic() != AvicMode::Off;
         if !avic && !self.processor.v_intr().v_nmi() {
@@ -44,6 +45,7 @@ impl Model {
     }
 
     /// Delivers an event before the next instruction.
+    #[inline]
     pub(super) fn inject(&mut self, vmcb: &mut Vmcb, event: Event) {
         self.injected = Some((event, vmcb.save.rip));
         let soft = self.underneath.soft_injection

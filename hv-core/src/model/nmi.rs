@@ -28,11 +28,18 @@ pub(super) enum Iret {
 
 impl Model {
     /// Watches for what a virtual NMI waits for.
+    #[inline]
     pub(super) fn watch_iret(&mut self, vmcb: &mut Vmcb) {
         let v_intr = self.processor.v_intr();
-        if !v_intr.v_nmi_enable() || self.iret != Iret::Idle {
-            return;
+        let something = v_intr.v_nmi_mask() || v_intr.v_nmi();
+        if something && v_intr.v_nmi_enable() && self.iret == Iret::Idle {
+            self.watch(vmcb);
         }
+    }
+
+    #[cold]
+    fn watch(&mut self, vmcb: &mut Vmcb) {
+        let v_intr = self.processor.v_intr();
         if v_intr.v_nmi_mask() {
             vmcb.control.intercept_3 |= Word3::IRET;
             self.iret = Iret::Watched;

@@ -10,6 +10,9 @@ use trapline_policy::memory::GuestMemory;
 use trapline_policy::vcpu::Vcpu;
 use trapline_silicon::{AvicMode, Exit, Halt, Leaf, Memory, Outcome, Rip};
 
+/// RFLAGS.IF.
+pub(super) const RFLAGS_IF: u64 = 1 << 9;
+
 /// What a trap is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
@@ -29,31 +32,46 @@ pub enum Seen {
 }
 
 /// What surrounds the processor.
-pub struct Around<'a, G: GuestMemory, M: Memory> {
+pub struct Around<'a, G: GuestMemory, M: Memory, L: Fn() -> Option<Leaf>> {
     /// Guest RAM.
     pub guest: &'a G,
     /// Host memory.
     pub memory: &'a M,
     /// The leaf of the APIC page in the nested page tables, as the policy set it up.
-    pub leaf: Option<Leaf>,
+    pub leaf: L,
     /// All registers are up to date.
     pub saved: bool,
 }
 
 impl Model {
-    /// What the trap that the VMCB describes is. `ring` is called for each host APIC that gets a
-    /// doorbell.
-    #[inline]
-    pub fn trap<G: GuestMemory, M: Memory>(
+    /// The shortest way: an x2APIC MSR under x2AVIC, where nothing else changes V_TPR. `None` if the
+    /// trap is anything else.
+    #[inline(always)]
+    pub fn quick(
         &mut self,
         vcpu: &mut Vcpu,
         vmcb: &mut Vmcb,
-        around: &Around<'_, G, M>,
+        memory: &impl Memory,
+        ring: impl FnMut(u16),
+    ) -> Option<Seen> {
+        let is_quick = vmcb.control.exit_code == ExitCode::MSR
+            && is_x2apic(vcpu)
+            && self.processor.avic() == AvicMode::X2Avic;
+        is_quick.then(|| self.msr(vcpu, vmcb, memory, ring))
+    }
+
+    /// What the trap that the VMCB describes is, if it is not a [`Model::quick`] one. `ring` is called for each host APIC that gets a
+    /// doorbell.
+    #[inline(never)]
+    pub fn trap<G: GuestMemory, M: Memory, L: Fn() -> Option<Leaf>>(
+        &mut self,
+        vcpu: &mut Vcpu,
+        vmcb: &mut Vmcb,
+        around: &Around<'_, G, M, L>,
         ring: impl FnMut(u16),
     ) -> Seen {
         self.processor.underneath(vmcb.control.v_intr);
         match vmcb.control.exit_code {
-            ExitCode::MSR if is_x2apic(vcpu) => self.msr(vcpu, vmcb, around.memory, ring),
             ExitCode::NPF if self.processor.avic() == AvicMode::XAvic => {
                 self.page(vcpu, vmcb, around, ring)
             }
@@ -64,11 +82,11 @@ impl Model {
     }
 
     #[cold]
-    fn rare<G: GuestMemory, M: Memory>(
+    fn rare<G: GuestMemory, M: Memory, L: Fn() -> Option<Leaf>>(
         &mut self,
         vcpu: &mut Vcpu,
         vmcb: &mut Vmcb,
-        around: &Around<'_, G, M>,
+        around: &Around<'_, G, M, L>,
         code: ExitCode,
     ) -> Seen {
         match code {
@@ -86,7 +104,7 @@ impl Model {
         Seen::Absorbed
     }
 
-    #[inline]
+    #[inline(always)]
     fn msr(
         &mut self,
         vcpu: &mut Vcpu,
@@ -94,9 +112,6 @@ impl Model {
         memory: &impl Memory,
         ring: impl FnMut(u16),
     ) -> Seen {
-        if self.processor.avic() != AvicMode::X2Avic {
-            return Seen::Exit;
-        }
         let msr = vcpu.gprs.rcx as u32;
         let write = vmcb.control.exit_info_1 & 1 != 0;
         let gate = self.gate(msr, write, memory);
@@ -117,7 +132,7 @@ impl Model {
     }
 
     /// What comes of an access by an instruction of that length.
-    #[inline]
+    #[inline(always)]
     pub(super) fn settle(
         &mut self,
         vmcb: &mut Vmcb,
@@ -141,12 +156,16 @@ impl Model {
     }
 
     /// After an access: V_TPR may be another one, and something may be deliverable, or no longer.
-    #[inline]
+    #[inline(always)]
     fn refresh(&mut self, vmcb: &mut Vmcb, memory: &impl Memory) {
         vmcb.control.v_intr.set_v_tpr(self.processor.v_intr().v_tpr());
-        if self.processor.interrupt_pending() || self.window {
-            self.arrange(vmcb, memory);
+        if self.processor.interrupt_pending() == self.window
+            && (!self.window || vmcb.save.rflags & RFLAGS_IF == 0)
+        {
+            // Nothing waits, or it waits for IF as before.
+            return;
         }
+        self.arrange(vmcb, memory);
     }
 
     #[cold]
@@ -161,7 +180,7 @@ impl Model {
     }
 
     fn halt(&mut self, vmcb: &mut Vmcb) -> Seen {
-        let interrupts = vmcb.save.rflags & 1 << 9 != 0;
+        let interrupts = vmcb.save.rflags & RFLAGS_IF != 0;
         match self.processor.halt(vmcb.save.cpl, interrupts) {
             Halt::Gp => {
                 self.inject(vmcb, Event::GP);
