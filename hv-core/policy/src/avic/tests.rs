@@ -1,1 +1,7 @@
-//! AVIC, as a hypervisor uses it.
+//! The hypervisor's obligations (spec avic.md 7.9), each on this policy's own code.
+
+mod bench;
+mod exits;
+mod inhibition;
+mod posting;
+mod state;
