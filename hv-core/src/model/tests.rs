@@ -1,1 +1,5 @@
-//! The model as a processor that a policy could run on.
+//! The model as a processor that a policy runs on.
+
+mod machine;
+mod traffic;
+mod traps;
