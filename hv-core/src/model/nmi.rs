@@ -36,7 +36,10 @@ impl Model {
         if v_intr.v_nmi_mask() {
             vmcb.control.intercept_3 |= Word3::IRET;
             self.iret = Iret::Watched;
-        } else if v_intr.v_nmi() && !vmcb.control.event_injection.valid() {
+        } else if v_intr.v_nmi()
+            && (!self.processor.has_vgif() || v_intr.v_gif())
+            && !vmcb.control.event_injection.valid()
+        {
             self.step(vmcb, Iret::ShadowStep);
         }
     }
