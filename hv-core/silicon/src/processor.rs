@@ -133,8 +133,9 @@ impl Processor {
         address >> self.physical_bits != 0
     }
 
+    /// Whether the guest has virtual NMIs: the feature, and its enable.
     #[inline]
-    pub(crate) const fn vnmi(&self) -> bool {
+    pub const fn vnmi(&self) -> bool {
         self.silicon.has(Feature::Vnmi) && self.loaded.v_intr.v_nmi_enable()
     }
 }

@@ -30,7 +30,7 @@ impl Model {
     /// Watches for what a virtual NMI waits for.
     pub(super) fn watch_iret(&mut self, vmcb: &mut Vmcb) {
         let v_intr = self.processor.v_intr();
-        if !v_intr.v_nmi_enable() || self.iret != Iret::Idle {
+        if !self.processor.vnmi() || self.iret != Iret::Idle {
             return;
         }
         if v_intr.v_nmi_mask() {

@@ -70,7 +70,11 @@ struct Bench {
 
 /// A guest at RIP 1000h with interrupts on, not entered; 060h has these bits.
 fn bench(change: impl FnOnce(VIntr) -> VIntr) -> Bench {
-    let silicon = Silicon::read("zen4", Enumeration::of(0, 0)).unwrap();
+    bench_of("zen4", change)
+}
+
+fn bench_of(silicon: &str, change: impl FnOnce(VIntr) -> VIntr) -> Bench {
+    let silicon = Silicon::read(silicon, Enumeration::of(0, 0)).unwrap();
     let underneath =
         Underneath { host_id: 0, physical_bits: 40, closed_map: 0, soft_injection: false };
     let host = Host { vendor: [0; 12], signature: 0, brand: [0; 48], physical_bits: 40 };
@@ -185,6 +189,14 @@ fn vnmi_007_an_nmi_that_vgif_holds_is_not_stepped_to() {
         bench.leave();
         assert_eq!(bench.vmcb.save.rflags & TF, 0);
     }
+}
+
+#[test]
+fn vnmi_012_silicon_without_vnmi_is_stepped_for_no_nmi() {
+    let mut bench = bench_of("zen4 vnmi=off", |word| word.with_v_nmi_enable(true).with_v_nmi(true));
+    bench.enter();
+    assert_eq!(bench.vmcb.save.rflags & TF, 0);
+    assert!(!bench.vmcb.control.event_injection.valid());
 }
 
 #[test]
