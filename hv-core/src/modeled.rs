@@ -11,6 +11,7 @@ use crate::host_memory::HostMemory;
 use crate::run::{self, Turn};
 use crate::{apic, clock, cores, scenario, svm};
 use hv_core::model::{Around, Seen};
+use trapline_defs::apic::offset;
 use trapline_defs::exit_code::ExitCode;
 use trapline_policy::avic::tables::LEAF_WRITABLE;
 use trapline_policy::handle::Stop;
@@ -135,6 +136,9 @@ fn keep(core: &mut CoreBlock, exited_at: u64) -> Turn {
     let vmcb = world.vmcb();
     let rip = vmcb.save.rip;
     let handled = laboratory::exit(vcpu, vmcb, memory, exited_at, vm.soft_injection);
+    if let Some(vector) = vcpu.laboratory.request.take() {
+        vm.avic.page(vcpu.index).set(offset::IRR, vector);
+    }
     run::account(core, handled, rip, exited_at)
 }
 
@@ -154,7 +158,10 @@ pub fn enter(core: &mut CoreBlock) -> Turn {
     if !core.model_plays {
         return Turn::Enter;
     }
-    let CoreBlock { world, model, .. } = core;
+    let CoreBlock { world, model, vcpu, .. } = core;
+    // Asked for by a payload that wants to see it and a virtual one at the same VMRUN.
+    let deadline = vcpu.laboratory.deadline;
+    model.interrupt_waits = deadline != u64::MAX && clock::now() >= deadline;
     let address = world.vmcb_address();
     match model.enter(address, world.vmcb(), &HostMemory) {
         Ok(()) => Turn::Enter,
