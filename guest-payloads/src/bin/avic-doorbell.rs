@@ -21,6 +21,11 @@ const IDLE: u64 = 1 << 6;
 /// What the guest grants the other core, in turns of a loop.
 const PATIENCE: u64 = 40_000;
 
+/// Doorbells around HLT; each comes this many ticks later than the one before, up to a limit.
+const ROUNDS: u64 = 300;
+const STEP: u64 = 61;
+const LATEST: u64 = 9000;
+
 /// The vector that is wanted; 0 when it is done.
 static WANTED: Count = Count::new();
 static RING: Count = Count::new();
@@ -66,6 +71,7 @@ fn run(Params { registers, idle }: Params) {
     halted();
     if idle == Idle::IdleHlt {
         idle_hlt();
+        boundary();
     }
 }
 
@@ -139,4 +145,25 @@ fn idle_hlt() {
     check("IHLT-015 taken", 0x45, trial::taken());
     check("IHLT-015 behind HLT", hlt + 1, trial::came_at());
     check("IHLT-015 IRR", 0, trial::top(IRR));
+}
+
+/// Whatever the moment, the interrupt is taken, or HLT exits and VMRUN finds it. In small, and rung by the
+/// hypervisor: the rule wants 10^6 and another guest's ICR.
+fn boundary() {
+    fresh();
+    let (mut lost, mut exits) = (0, 0);
+    for round in 0..ROUNDS {
+        trial::forget();
+        trial::end_each();
+        ask(0x46, true, round * STEP % LATEST);
+        while WANTED.get() != 0 {
+            trial::sti_hlt();
+        }
+        trial::sti_hlt();
+        lost += u64::from(trial::taken() != 0x46);
+        exits += lab::exits();
+    }
+    check("IHLT-030 doorbells that were lost", 0, lost);
+    chosen("IHLT-030 HLT exited now and then", 1, u64::from(exits > ROUNDS / 10));
+    lab::change(control::INTERCEPT_5, IDLE, 0);
 }

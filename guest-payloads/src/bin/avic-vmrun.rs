@@ -6,7 +6,7 @@
 
 use guest_payloads::laboratory::{self as lab, Field, Knob, Part, code, control, v_intr};
 use guest_payloads::trial::{self, NONE, chosen, fresh, one, outcome, set_and_see};
-use guest_payloads::{apic, call::check, cpu, payload};
+use guest_payloads::{apic, call, call::check, cpu, payload};
 use trapline_abi::boot::PAGE_TABLES;
 use trapline_defs::apic::offset::{EOI, ID, IRR, ISR, TPR};
 
@@ -14,7 +14,8 @@ payload! {
     about: "Enters itself with AVIC set up rightly and wrongly, and moves the APIC's page.";
     choice kind: Kind {
         XApic = "xapic", X2Apic = "x2apic", NoX2Avic = "no-x2avic", NoAvic = "no-avic",
-    } = "xapic", "The APIC's interface, or what the processor lacks.";
+        Fetch = "fetch", Walk = "walk",
+    } = "xapic", "The APIC's interface, what the processor lacks, or what no guest may do.";
     run: run;
 }
 
@@ -30,6 +31,8 @@ fn run(Params { kind }: Params) {
             let seen = set_and_see(Field::Control(control::V_INTR), word);
             return chosen("AVIC-003 x2AVIC that is not there", REFUSED, seen);
         }
+        Kind::Fetch => return fetch(),
+        Kind::Walk => return walk(),
         Kind::XApic | Kind::X2Apic => {}
     }
     refused(kind == Kind::X2Apic);
@@ -252,6 +255,24 @@ fn two_addresses() {
     // SAFETY: as before.
     unsafe { entry.write(before) };
     cpu::flush(linear);
+}
+
+/// AVIC-179: executes what lies in the APIC page. What comes of it the manual leaves open.
+fn fetch() {
+    // SAFETY: hv-core ends the scenario here.
+    let page = unsafe { core::mem::transmute::<u64, extern "C" fn()>(APIC + 0x20) };
+    page();
+    call::check("AVIC-179 a fetch from the APIC page", 0, 1);
+}
+
+/// AVIC-179: the guest's own page table lies in the APIC page.
+fn walk() {
+    // 512 GiB and up, which nothing maps: the second entry of the top level.
+    let entry = (PAGE_TABLES + 8) as *mut u64;
+    // SAFETY: nothing reaches what it maps but the access below, at which hv-core ends the scenario.
+    unsafe { entry.write(APIC | 0x13) };
+    load(1 << 39);
+    call::check("AVIC-179 a page table in the APIC page", 0, 1);
 }
 
 /// The page without AVIC.

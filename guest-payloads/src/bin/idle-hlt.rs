@@ -214,9 +214,9 @@ fn exits() {
     with(false, true, None);
     lab::poke(Field::Meanwhile, 0x50);
     let hlt = sti_hlt();
-    check("IHLT-027 A6h, 50h comes, RIP + 1", IDLE_EXIT, outcome());
-    check("IHLT-027 50h is taken", 0x50, trial::taken());
-    check("IHLT-027 behind HLT", hlt + 1, trial::came_at());
+    chosen("IHLT-027 A6h, 50h comes, RIP + 1", IDLE_EXIT, outcome());
+    chosen("IHLT-027 50h is taken", 0x50, trial::taken());
+    chosen("IHLT-027 behind HLT", hlt + 1, trial::came_at());
 
     with(false, true, None);
     lab::poke(Field::Meanwhile, 0x50 | MEANWHILE_AGAIN);
