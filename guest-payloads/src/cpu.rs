@@ -132,6 +132,13 @@ pub fn hlt() {
     unsafe { asm!("hlt", options(nostack)) };
 }
 
+/// INVLPG.
+#[inline(always)]
+pub fn flush(address: u64) {
+    // SAFETY: no effect but on the TLB.
+    unsafe { asm!("invlpg [{}]", in(reg) address, options(nostack)) };
+}
+
 /// PAUSE.
 #[inline(always)]
 pub fn pause() {

@@ -30,6 +30,8 @@ static HANDLERS: [AtomicPtr<()>; 256] = [const { AtomicPtr::new(core::ptr::null_
 static SHARED_HANDLERS: [AtomicPtr<()>; 256] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; 256];
 
+static ANY: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
+
 /// Faults that a handler is told to step over: how often it happened.
 static FAULTS: AtomicU64 = AtomicU64::new(0);
 /// Length of the instruction that may fault; 0 if none may.
@@ -50,6 +52,20 @@ pub fn on_each(vectors: impl IntoIterator<Item = u8>, handler: SharedHandler) {
     for vector in vectors {
         SHARED_HANDLERS[usize::from(vector)].store(handler as *mut (), Ordering::Relaxed);
     }
+}
+
+/// Calls `handler`, with the vector and where it came, for all that have no handler of their own, faults
+/// included.
+pub fn on_any(handler: fn(u8, u64)) {
+    ANY.store(handler as *mut (), Ordering::Relaxed);
+}
+
+/// Makes `entry` itself the handler of a vector: nothing is saved for it.
+pub fn gate(vector: u8, entry: extern "C" fn()) {
+    let entry = entry as *const () as u64;
+    let low = entry & 0xffff | 8 << 16 | 0x8e00 << 32 | (entry >> 16 & 0xffff) << 48;
+    // SAFETY: an entry that the processor does not read now; a wrong one is the payload's result.
+    unsafe { (*IDT.0.get())[usize::from(vector)] = [low, entry >> 32] };
 }
 
 /// Runs an instruction of that length that may raise `#GP`; true if it did.
@@ -145,6 +161,12 @@ extern "C" fn dispatch(frame: &mut Frame) {
         FAULTS.fetch_add(1, Ordering::Relaxed);
         frame.rip += step;
         return;
+    }
+    let any = ANY.load(Ordering::Relaxed);
+    if !any.is_null() {
+        // SAFETY: only `on_any` stores there, and only such handlers.
+        let any: fn(u8, u64) = unsafe { transmute::<*mut (), fn(u8, u64)>(any) };
+        return any(frame.vector as u8, frame.rip);
     }
     panic!(
         "unexpected vector {:#x}, error code {:#x}, at {:#x}",

@@ -200,7 +200,8 @@ pub fn exit(index: u8) -> Exit {
     if u64::from(index) >= exits() {
         return Exit::default();
     }
-    let part = |part| peek(Field::Exit(index, part));
+    // VMEXIT_INVALID is the word that stands for no answer.
+    let part = |part| call::peek(Field::Exit(index, part).to_word());
     Exit { code: part(Part::Code), info_1: part(Part::Info1), info_2: part(Part::Info2) }
 }
 

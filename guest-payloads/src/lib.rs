@@ -28,6 +28,7 @@ pub mod smp;
 mod start;
 pub mod synic;
 pub mod timer;
+pub mod trial;
 
 #[cfg(feature = "image")]
 #[path = "../../hv-core/src/arch/memory.rs"]

@@ -61,6 +61,12 @@ impl HostApic {
         self.write(INITIAL_COUNT, count);
     }
 
+    /// Takes interrupts of every priority. A guest without V_INTR_MASKING moves this core's TPR by its
+    /// CR8; the next guest must not suffer for it.
+    pub fn accept_all(&self) {
+        self.write(TPR, 0);
+    }
+
     /// This APIC's id, for [`HostApic::kick`].
     pub fn id(&self) -> u32 {
         let leaf = __cpuid(1).ebx >> 24;

@@ -7,6 +7,8 @@ use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use trapline_abi::call::UNAVAILABLE;
 use trapline_abi::laboratory::{Field, Knob, RINGS};
 use trapline_defs::avic::{ADDRESS, LogicalEntry, PhysicalEntry};
+use trapline_defs::event::{Event, EventKind};
+use trapline_defs::vmcb::{CleanBits, TlbControl};
 use trapline_policy::vm::Vm;
 use trapline_silicon::{Chance, Evaluation, Outcome, doorbell};
 use zerocopy::{FromBytes, IntoBytes};
@@ -59,7 +61,11 @@ fn is_harmless(vm: &Vm<'_>, address: u64, bits: u8) -> bool {
 /// Sets a field; 0, or [`UNAVAILABLE`].
 pub fn poke(block: &mut VcpuBlock, field: u64, value: u64) -> u64 {
     match Field::from_word(field).and_then(|field| set(block, field, value)) {
-        Some(()) => 0,
+        Some(()) => {
+            let clean = CleanBits::from_bits_retain(block.vcpu.laboratory.clean);
+            block.world.vmcb().control.clean = clean;
+            0
+        }
         None => UNAVAILABLE,
     }
 }
@@ -111,6 +117,12 @@ fn set(block: &mut VcpuBlock, field: Field, value: u64) -> Option<()> {
             block.vcpu.laboratory.deadline = clock::now().saturating_add(value);
             block.core.armed_for.set(0);
         }
+        Field::Clean => block.vcpu.laboratory.clean = value as u32,
+        Field::Flush => {
+            let control = &mut block.world.vmcb().control;
+            control.tlb_control = TlbControl(value as u8);
+        }
+        Field::Meanwhile => block.vcpu.laboratory.meanwhile = value,
         _ => return None,
     }
     Some(())
@@ -128,6 +140,8 @@ fn set_control(block: &mut VcpuBlock, offset: u16, value: u64) -> Option<()> {
             }
             value
         }
+        // docs/tcg.md T24.
+        0x0a8 if block.vm.soft_injection => soft(Event::from_bits(value)).into_bits(),
         _ => value,
     };
     let control = &mut block.world.vmcb().control;
@@ -136,6 +150,11 @@ fn set_control(block: &mut VcpuBlock, offset: u16, value: u64) -> Option<()> {
     let at = usize::from(offset);
     bytes.get_mut(at..at + 8).filter(|_| at % 4 == 0)?.copy_from_slice(&value.to_le_bytes());
     Some(())
+}
+
+fn soft(event: Event) -> Event {
+    let interrupt = event.valid() && event.kind() == EventKind::Interrupt;
+    if interrupt { event.with_kind(EventKind::Software) } else { event }
 }
 
 fn set_permission(msr: u8, write: bool, value: u64) {

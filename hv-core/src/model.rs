@@ -8,7 +8,8 @@
 //!
 //! How a feature shows itself to a processor that lacks it: accesses to the APIC page by nested page
 //! faults (the physical tables never have a leaf there), MSRs by a permission map that is all ones, CR8
-//! by its intercept, HLT by its intercept, a deliverable vector by EVENTINJ, one that waits for IF by a
+//! and GIF
+//! by their intercepts, HLT by its intercept, a deliverable vector by EVENTINJ, one that waits for IF by a
 //! V_IRQ window.
 
 mod access;
@@ -20,7 +21,7 @@ mod tests;
 mod trap;
 
 use trapline_defs::event::Event;
-use trapline_defs::intercept::Word3;
+use trapline_defs::intercept::{Word3, Word4};
 use trapline_defs::vintr::VIntr;
 use trapline_silicon::{Knobs, Processor, Silicon};
 
@@ -52,6 +53,8 @@ pub struct Model {
     injected: Option<(Event, u64)>,
     /// How far the model is with unmasking virtual NMIs.
     iret: nmi::Iret,
+    /// A physical interrupt is known to wait at the next VMRUN: it goes before virtual ones.
+    pub interrupt_waits: bool,
 }
 
 /// Architectural values of the fields that differ while the guest runs.
@@ -61,6 +64,7 @@ struct Kept {
     intercept_cr: u32,
     intercept_exceptions: u32,
     intercept_3: Word3,
+    intercept_4: Word4,
     msrpm_base: u64,
 }
 
@@ -70,6 +74,7 @@ impl Kept {
         intercept_cr: 0,
         intercept_exceptions: 0,
         intercept_3: Word3::empty(),
+        intercept_4: Word4::empty(),
         msrpm_base: 0,
     };
 }
@@ -85,6 +90,7 @@ impl Model {
             window: false,
             injected: None,
             iret: nmi::Iret::Idle,
+            interrupt_waits: false,
         }
     }
 

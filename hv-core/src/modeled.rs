@@ -13,6 +13,7 @@ use crate::run::{self, Turn};
 use crate::vcpu_block::{Left, VcpuBlock};
 use crate::{apic, clock, cores, scenario, svm};
 use hv_core::model::{Around, Seen};
+use trapline_defs::apic::offset;
 use trapline_defs::exit_code::ExitCode;
 use trapline_policy::avic::tables::LEAF_WRITABLE;
 use trapline_policy::handle::Stop;
@@ -145,6 +146,9 @@ fn keep(block: &mut VcpuBlock, exited_at: u64) -> Turn {
     let vmcb = world.vmcb();
     let rip = vmcb.save.rip;
     let handled = laboratory::exit(vcpu, vmcb, memory, exited_at, vm.soft_injection);
+    if let Some(vector) = vcpu.laboratory.request.take() {
+        vm.avic.page(vcpu.index).set(offset::IRR, vector);
+    }
     run::account(block, handled, rip, exited_at)
 }
 
@@ -164,7 +168,10 @@ pub fn enter(block: &mut VcpuBlock) -> Turn {
     if !block.model_plays {
         return Turn::Enter;
     }
-    let VcpuBlock { world, model, .. } = block;
+    let VcpuBlock { world, model, vcpu, .. } = block;
+    // Asked for by a payload that wants to see it and a virtual one at the same VMRUN.
+    let deadline = vcpu.laboratory.deadline;
+    model.interrupt_waits = deadline != u64::MAX && clock::now() >= deadline;
     let address = world.vmcb_address();
     match model.enter(address, world.vmcb(), &HostMemory) {
         Ok(()) => Turn::Enter,

@@ -111,6 +111,7 @@ pub fn run(bench: &Bench, index: u32, scenario: &Scenario<'_>, payload: &Payload
 
 /// Runs a core's vCPUs until the scenario ends. The core's GIF is clear before and after.
 pub fn run_core(core: &CoreBlock) {
+    core.apic.accept_all();
     let ended = turns::run(core);
     core.apic.arm(0);
     if !ENDED.swap(true, SeqCst) {

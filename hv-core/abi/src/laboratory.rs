@@ -80,7 +80,20 @@ pub enum Field {
     Knob(Knob),
     /// What hv-core's own timer does: setting n makes a physical interrupt fire n ticks later.
     Timer,
+    /// The clean bits of the VMRUN after each call, from this one on. Set only.
+    Clean,
+    /// TLB_CONTROL of the VMRUN after this call. Set only.
+    Flush,
+    /// What becomes pending between the next exit that is kept and the VMRUN after it: bits 7:0 a vector of
+    /// the vCPU's own IRR, 0 for none; bit 8 V_NMI; bit 9: RIP and the interrupt shadow stay as the exit left
+    /// them, so that the instruction runs again. Set only.
+    Meanwhile,
 }
+
+/// Bit 8 of [`Field::Meanwhile`].
+pub const MEANWHILE_NMI: u64 = 1 << 8;
+/// Bit 9 of [`Field::Meanwhile`].
+pub const MEANWHILE_AGAIN: u64 = 1 << 9;
 
 /// A knob of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +136,9 @@ impl Field {
             Self::Timer => (17, 0, 0),
             Self::PhysicalTable => (18, 0, 0),
             Self::LogicalTable => (19, 0, 0),
+            Self::Clean => (20, 0, 0),
+            Self::Flush => (21, 0, 0),
+            Self::Meanwhile => (22, 0, 0),
         };
         class << 32 | (b as u64) << 16 | a as u64
     }
@@ -156,6 +172,9 @@ impl Field {
             17 => Self::Timer,
             18 => Self::PhysicalTable,
             19 => Self::LogicalTable,
+            20 => Self::Clean,
+            21 => Self::Flush,
+            22 => Self::Meanwhile,
             _ => return None,
         })
     }
@@ -217,6 +236,9 @@ mod tests {
             Field::Timer,
             Field::PhysicalTable,
             Field::LogicalTable,
+            Field::Clean,
+            Field::Flush,
+            Field::Meanwhile,
         ] {
             assert_eq!(Field::from_word(field.to_word()), Some(field));
         }

@@ -7,12 +7,12 @@ use crate::handle::{self, Handled, Next, Stop};
 use crate::memory::GuestMemory;
 use crate::vcpu::Vcpu;
 use trapline_abi::exit::{self, ExitKey};
-use trapline_abi::laboratory::{EXITS, Part};
+use trapline_abi::laboratory::{EXITS, MEANWHILE_AGAIN, MEANWHILE_NMI, Part};
 use trapline_defs::event::Event;
 use trapline_defs::exit_code::ExitCode;
 use trapline_defs::intercept::Word3;
 use trapline_defs::msr::{X2APIC_FIRST, X2APIC_LAST};
-use trapline_defs::vmcb::{ControlArea, Vmcb};
+use trapline_defs::vmcb::{ControlArea, TlbControl, Vmcb};
 
 /// One exit that was kept.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +30,14 @@ pub struct Laboratory {
     engaged: bool,
     /// Host TSC at which the payload wants a physical interrupt.
     pub deadline: u64,
+    /// What becomes pending at the next exit that is kept ([`Field::Meanwhile`]).
+    ///
+    /// [`Field::Meanwhile`]: trapline_abi::laboratory::Field::Meanwhile
+    pub meanwhile: u64,
+    /// A vector that is to be requested before the next VMRUN.
+    pub request: Option<u8>,
+    /// Clean bits of the VMRUN after each call.
+    pub clean: u32,
 }
 
 impl Default for Laboratory {
@@ -40,6 +48,9 @@ impl Default for Laboratory {
             good: None,
             engaged: false,
             deadline: u64::MAX,
+            meanwhile: 0,
+            request: None,
+            clean: 0,
         }
     }
 }
@@ -53,8 +64,8 @@ impl Laboratory {
     /// Forgets them. From the first time on it is the laboratory that answers exits; until then KVM's
     /// policy does, so that a payload can start further vCPUs.
     pub fn clear(&mut self) {
-        let (good, deadline) = (self.good, self.deadline);
-        *self = Self { good, deadline, engaged: true, ..Self::default() };
+        self.count = 0;
+        self.engaged = true;
     }
 
     /// Whether it answers exits.
@@ -105,6 +116,8 @@ pub fn exit<M: GuestMemory>(
     if code.0 as u32 != u32::MAX {
         vcpu.laboratory.good = None;
     }
+    // Flushed is once only.
+    vmcb.control.tlb_control = TlbControl::NONE;
     match code {
         ExitCode::CPUID => {
             let handled = handle::cpuid(vcpu, vmcb).map(Handled::enter);
@@ -151,7 +164,14 @@ pub fn exit<M: GuestMemory>(
         }
         _ => 0,
     };
+    let meanwhile = core::mem::take(&mut vcpu.laboratory.meanwhile);
+    let length = if meanwhile & MEANWHILE_AGAIN != 0 { 0 } else { length };
     vcpu.laboratory.keep(vmcb, length);
+    let vector = meanwhile as u8;
+    vcpu.laboratory.request = (vector != 0).then_some(vector);
+    if meanwhile & MEANWHILE_NMI != 0 {
+        vmcb.control.v_intr.set_v_nmi(true);
+    }
     if length > 0 {
         vmcb.skip(length);
     }

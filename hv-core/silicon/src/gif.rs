@@ -21,7 +21,7 @@ impl Processor {
     fn set_gif(&mut self, value: bool, intercept: Word4, code: ExitCode) -> Outcome {
         if self.loaded.word_4.contains(intercept) {
             Outcome::Exit(Exit::intercept(code))
-        } else if self.vgif() {
+        } else if self.has_vgif() {
             self.loaded.v_intr.set_v_gif(value);
             Outcome::Absorbed(())
         } else {
@@ -33,11 +33,12 @@ impl Processor {
     /// set in guest mode.
     #[inline]
     pub(crate) fn gif(&self) -> bool {
-        !self.vgif() || self.loaded.v_intr.v_gif()
+        !self.has_vgif() || self.loaded.v_intr.v_gif()
     }
 
+    /// Whether the guest has a GIF of its own: STGI and CLGI move vGIF.
     #[inline]
-    fn vgif(&self) -> bool {
+    pub const fn has_vgif(&self) -> bool {
         self.silicon.has(Feature::VGif) && self.loaded.v_intr.v_gif_enable()
     }
 }

@@ -99,11 +99,14 @@ impl Processor {
     }
 
     /// Takes over what the guest did to its V_TPR and V_IRQ without the model's help: by MOV CR8 that
-    /// nothing intercepts, and by taking a V_IRQ that the processor underneath delivered.
+    /// nothing intercepts, and by taking a V_IRQ that the processor underneath delivered. Under AVIC both
+    /// are the model's alone, and without V_INTR_MASKING CR8 is not V_TPR.
     #[inline]
     pub const fn underneath(&mut self, v_intr: VIntr) {
-        self.loaded.v_intr.set_v_tpr(v_intr.v_tpr());
         if matches!(self.loaded.mode, AvicMode::Off) {
+            if self.loaded.v_intr.v_intr_masking() {
+                self.loaded.v_intr.set_v_tpr(v_intr.v_tpr());
+            }
             self.loaded.v_intr.set_v_irq(v_intr.v_irq());
         }
     }
@@ -130,8 +133,9 @@ impl Processor {
         address >> self.physical_bits != 0
     }
 
+    /// Whether the guest has virtual NMIs: the feature, and its enable.
     #[inline]
-    pub(crate) const fn vnmi(&self) -> bool {
+    pub const fn vnmi(&self) -> bool {
         self.silicon.has(Feature::Vnmi) && self.loaded.v_intr.v_nmi_enable()
     }
 }

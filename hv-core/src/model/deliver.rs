@@ -34,6 +34,7 @@ impl Model {
             interrupts: avic && vmcb.save.rflags & RFLAGS_IF != 0,
             shadow: vmcb.control.interrupt_shadow & 1 != 0,
             host_interrupts: true,
+            physical_interrupt: self.interrupt_waits,
             ..Boundary::default()
         };
         match self.processor.boundary(at, memory) {

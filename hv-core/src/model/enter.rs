@@ -2,7 +2,7 @@
 
 use super::{Kept, Model, nmi};
 use trapline_defs::event::{Event, EventKind};
-use trapline_defs::intercept::Word3;
+use trapline_defs::intercept::{Word3, Word4};
 use trapline_defs::vmcb::{CleanBits, Vmcb};
 use trapline_silicon::{AvicMode, Invalid, Memory};
 
@@ -28,6 +28,7 @@ impl Model {
             intercept_cr: control.intercept_cr,
             intercept_exceptions: control.intercept_exceptions,
             intercept_3: control.intercept_3,
+            intercept_4: control.intercept_4,
             msrpm_base: control.msrpm_base,
         };
         control.intercept_3 |= Word3::HLT;
@@ -40,12 +41,20 @@ impl Model {
             .with_x2avic_enable(false)
             .with_v_nmi_enable(false)
             .with_v_nmi(false)
-            .with_v_nmi_mask(false);
+            .with_v_nmi_mask(false)
+            .with_v_gif_enable(self.processor.has_vgif());
         if self.processor.avic() != AvicMode::Off {
             // V_IRQ means nothing under AVIC, and CR8 has a copy in the backing page.
             v_intr = v_intr.with_v_irq(false).with_v_intr_prio(0).with_v_ign_tpr(false);
             control.intercept_3.remove(Word3::VINTR);
             control.intercept_cr |= CR8_WRITE;
+            // CR8 is V_TPR without it, too (AVIC-080), but underneath it would be the host's TPR, and
+            // reads cannot be intercepted everywhere (docs/tcg.md T26).
+            v_intr.set_v_intr_masking(true);
+        }
+        if self.processor.has_vgif() {
+            // Underneath, the physical GIF would move, or a vGIF that no exit writes back.
+            control.intercept_4 |= Word4::STGI | Word4::CLGI;
         }
         control.v_intr = v_intr;
         self.window = false;
@@ -63,6 +72,7 @@ impl Model {
         control.intercept_cr = self.kept.intercept_cr;
         control.intercept_exceptions = self.kept.intercept_exceptions;
         control.intercept_3 = self.kept.intercept_3;
+        control.intercept_4 = self.kept.intercept_4;
         control.msrpm_base = self.kept.msrpm_base;
         self.cut_short(vmcb);
         self.processor.vmexit(&mut vmcb.control);

@@ -32,7 +32,7 @@ impl Model {
     pub(super) fn watch_iret(&mut self, vmcb: &mut Vmcb) {
         let v_intr = self.processor.v_intr();
         let something = v_intr.v_nmi_mask() || v_intr.v_nmi();
-        if something && v_intr.v_nmi_enable() && self.iret == Iret::Idle {
+        if something && self.processor.vnmi() && self.iret == Iret::Idle {
             self.watch(vmcb);
         }
     }
@@ -43,7 +43,10 @@ impl Model {
         if v_intr.v_nmi_mask() {
             vmcb.control.intercept_3 |= Word3::IRET;
             self.iret = Iret::Watched;
-        } else if v_intr.v_nmi() && !vmcb.control.event_injection.valid() {
+        } else if v_intr.v_nmi()
+            && (!self.processor.has_vgif() || v_intr.v_gif())
+            && !vmcb.control.event_injection.valid()
+        {
             self.step(vmcb, Iret::ShadowStep);
         }
     }

@@ -4,6 +4,7 @@ use super::Model;
 use super::enter::CR8_WRITE;
 use trapline_defs::event::Event;
 use trapline_defs::exit_code::ExitCode;
+use trapline_defs::intercept::Word4;
 use trapline_defs::msr::{X2APIC_FIRST, X2APIC_LAST};
 use trapline_defs::vmcb::Vmcb;
 use trapline_policy::memory::GuestMemory;
@@ -96,6 +97,12 @@ impl Model {
             }
             ExitCode::WRITE_CR8 if self.kept.intercept_cr & CR8_WRITE == 0 => {
                 return self.cr8(vcpu, vmcb, around);
+            }
+            ExitCode::STGI if !self.kept.intercept_4.contains(Word4::STGI) => {
+                return self.set_gif(true, vmcb, around.memory);
+            }
+            ExitCode::CLGI if !self.kept.intercept_4.contains(Word4::CLGI) => {
+                return self.set_gif(false, vmcb, around.memory);
             }
             ExitCode::IRET if self.is_watching() => self.iret_intercepted(vmcb),
             ExitCode::EXCEPTION_DB if self.is_stepping() => self.stepped(vmcb, around.memory),
@@ -199,6 +206,16 @@ impl Model {
                 }
             }
         }
+    }
+
+    /// STGI or CLGI that no architectural intercept is set for. The processor underneath holds V_IRQ
+    /// back by its own vGIF, so that follows.
+    fn set_gif(&mut self, value: bool, vmcb: &mut Vmcb, memory: &impl Memory) -> Seen {
+        let outcome = if value { self.processor.stgi() } else { self.processor.clgi() };
+        let seen = self.settle(vmcb, memory, outcome, 3);
+        vmcb.control.v_intr.set_v_gif(self.processor.v_intr().v_gif());
+        self.arrange(vmcb, memory);
+        seen
     }
 
     /// A doorbell arrived while the guest ran.
