@@ -67,8 +67,6 @@ pub unsafe fn read_memory(address: u64) -> u32 {
     value
 }
 
-/// MOV to CR8.
-#[inline(always)]
 /// INT `VECTOR`.
 #[inline(always)]
 pub fn software_interrupt<const VECTOR: u8>() {
@@ -76,6 +74,8 @@ pub fn software_interrupt<const VECTOR: u8>() {
     unsafe { asm!("int {v}", v = const VECTOR) };
 }
 
+/// MOV to CR8.
+#[inline(always)]
 pub fn write_cr8(value: u64) {
     // SAFETY: changes which interrupts are taken.
     unsafe { asm!("mov cr8, {}", in(reg) value, options(nostack)) };

@@ -24,6 +24,8 @@ pub enum Operation {
     StoreImmediate,
     /// XCHG of register and memory.
     Exchange,
+    /// STOSB, STOSW, STOSD: RAX to memory at RDI. The immediate is 1 behind a REP.
+    StoreString,
     /// MOV of a register to a control register.
     WriteControl,
     /// MOV of a control register to a register.
@@ -245,6 +247,10 @@ fn decode(bytes: [u64; 2]) -> Option<Decoded> {
         }
         (Opcode::XCHG, Operand::Register { reg }, from) if from.is_memory() => {
             is(Operation::Exchange).register(general(reg)?.0, size)
+        }
+        (Opcode::STOS, ..) if size <= 4 => {
+            let is_repeated = instruction.prefixes.rep_any();
+            is(Operation::StoreString).immediate(is_repeated.into())
         }
         _ => return None,
     })

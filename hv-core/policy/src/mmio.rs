@@ -209,8 +209,36 @@ fn emulate(
             vcpu.gprs.write_register(vmcb, register, decoded.width(), u64::from(old));
             Some(next)
         }
+        Operation::StoreString => {
+            let value = vmcb.save.rax;
+            let next = write(vm, vcpu, vmcb, value);
+            if step_string(vcpu, vmcb, decoded) {
+                // The caller moves RIP behind the instruction, which is not done.
+                vmcb.save.rip = vmcb.save.rip.wrapping_sub(u64::from(decoded.length));
+            }
+            Some(next)
+        }
         Operation::WriteControl | Operation::ReadControl => None,
     }
+}
+
+/// One iteration of a string instruction: whether another one follows. (A REP with RCX 0 touches no
+/// memory, so it does not get here.)
+#[cold]
+pub fn step_string(vcpu: &mut Vcpu, vmcb: &Vmcb, decoded: Decoded) -> bool {
+    const DIRECTION: u64 = 1 << 10;
+    let size = u64::from(decoded.size());
+    let gprs = &mut vcpu.gprs;
+    gprs.rdi = if vmcb.save.rflags & DIRECTION == 0 {
+        gprs.rdi.wrapping_add(size)
+    } else {
+        gprs.rdi.wrapping_sub(size)
+    };
+    if decoded.immediate == 0 {
+        return false;
+    }
+    gprs.rcx = gprs.rcx.wrapping_sub(1);
+    gprs.rcx != 0
 }
 
 /// Ends a load: what was read goes into the instruction's register.

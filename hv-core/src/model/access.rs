@@ -100,6 +100,15 @@ impl Model {
                 }
                 outcome
             }
+            Operation::StoreString => {
+                let outcome = self.processor.write_mmio(access, vmcb.save.rax as u32, memory, ring);
+                let is_done = matches!(outcome, Outcome::Absorbed(())) || is_trap(outcome);
+                // Each iteration is an access of its own; one that traps ends the instruction for
+                // now, with RIP at it and the registers of what is left (AVIC-070).
+                let again = is_done && mmio::step_string(vcpu, vmcb, decoded);
+                let length = if again { 0 } else { u64::from(length) };
+                return self.settle(vmcb, memory, outcome, length);
+            }
             Operation::WriteControl | Operation::ReadControl => Outcome::Undefined,
         };
         self.settle(vmcb, memory, outcome, u64::from(length))

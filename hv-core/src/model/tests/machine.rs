@@ -63,7 +63,8 @@ impl Core {
     }
 }
 
-/// Guest RAM: page tables for the first 2 MiB, and at 5000h `mov [rdx], eax`.
+/// Guest RAM: page tables for the first 2 MiB, and at 5000h `mov [rdx], eax`, at 5010h
+/// `rep stosd`.
 struct Ram(RefCell<Vec<u8>>);
 
 impl GuestMemory for Ram {
@@ -154,6 +155,8 @@ impl Machine {
             ram[at..at + 8].copy_from_slice(&entry.to_le_bytes());
         }
         ram[0x5000..0x5002].copy_from_slice(&[0x89, 0x02]);
+        // rep stosd
+        ram[0x5010..0x5012].copy_from_slice(&[0xf3, 0xab]);
         let mut machine = Self {
             vm,
             cores: Vec::new(),
@@ -408,6 +411,19 @@ impl Machine {
             let address = DEFAULT_BASE + u64::from(register);
             self.trap(n, ExitCode::NPF, 1 << 32 | 1 << 2 | 1 << 1, address);
         }
+    }
+
+    /// One trap of a store by the instruction at `rip`, to this register of the APIC page.
+    pub fn store(&mut self, n: usize, rip: u64, register: u16) -> Seen {
+        let core = &mut self.cores[n];
+        core.vmcb.save.rip = rip;
+        let control = &mut core.vmcb.control;
+        control.exit_code = ExitCode::NPF;
+        control.exit_info_1 = 1 << 32 | 1 << 2 | 1 << 1;
+        control.exit_info_2 = DEFAULT_BASE + u64::from(register);
+        let leaf = Some(Leaf { writable: true, user: true, executable: true });
+        let around = Around { guest: &self.ram, memory: &self.host, leaf: || leaf, saved: true };
+        core.model.trap(&mut core.vcpu, &mut core.vmcb, &around, |_| ())
     }
 
     /// Sends `vector` to a vCPU, to all others by shorthand, or to itself.

@@ -1,10 +1,14 @@
 //! Traps that are none of the model's business.
 
 use super::super::{Around, Model, Seen, Underneath};
+use super::machine::Machine;
 use trapline_abi::plan::Machine as Platform;
+use trapline_defs::apic::offset;
+use trapline_defs::avic::NoAccel;
 use trapline_defs::exit_code::ExitCode;
 use trapline_defs::intercept::{Word3, Word5};
 use trapline_defs::vmcb::{NestedControl, Vmcb};
+use trapline_policy::avic::features::Features;
 use trapline_policy::cpuid::Host;
 use trapline_policy::memory::GuestMemory;
 use trapline_policy::vcpu::Vcpu;
@@ -70,4 +74,33 @@ fn ihlt_029_idle_hlt_changes_neither_mwait_nor_pause() {
         let (seen, vmcb) = seen(code);
         assert_eq!((seen, vmcb.control.exit_code, vmcb.save.rip), (Seen::Exit, code, 0x5000));
     }
+}
+
+#[test]
+fn avic_070_a_repeated_store_stops_at_each_register_that_traps_model_defined() {
+    let mut machine = Machine::new(false, Features { avic: true, ..Features::default() });
+    let gprs = &mut machine.cores[0].vcpu.gprs;
+    (gprs.rcx, gprs.rdi) = (2, 0xfee0_0320);
+    machine.cores[0].vmcb.save.rax = 0x1_00b0;
+    assert_eq!(machine.store(0, 0x5010, offset::LVT_TIMER), Seen::Exit);
+    let core = &machine.cores[0];
+    assert_eq!(core.vmcb.control.exit_code, ExitCode::AVIC_NOACCEL);
+    assert_eq!(core.vmcb.control.exit_info_1, NoAccel::at(offset::LVT_TIMER, true).into_bits());
+    assert_eq!((core.vmcb.save.rip, core.vcpu.gprs.rcx), (0x5010, 1), "at the REP, one left");
+    assert_eq!(core.vcpu.gprs.rdi, 0xfee0_0324);
+    assert_eq!(machine.vm.avic.page(0).load(offset::LVT_TIMER), 0x1_00b0);
+    // Registers are 16 bytes apart: what the second iteration does, the manual does not say.
+    assert_eq!(machine.store(0, 0x5010, 0x324), Seen::Undefined);
+}
+
+#[test]
+fn a_repeated_store_into_plain_memory_of_the_page_goes_on() {
+    let mut machine = Machine::new(false, Features { avic: true, ..Features::default() });
+    let gprs = &mut machine.cores[0].vcpu.gprs;
+    (gprs.rcx, gprs.rdi) = (2, 0xfee0_02f0);
+    machine.cores[0].vmcb.save.rax = 7;
+    assert_eq!(machine.store(0, 0x5010, 0x2f0), Seen::Absorbed);
+    assert_eq!((machine.cores[0].vmcb.save.rip, machine.cores[0].vcpu.gprs.rcx), (0x5010, 1));
+    assert_eq!(machine.store(0, 0x5010, 0x2f0), Seen::Absorbed);
+    assert_eq!((machine.cores[0].vmcb.save.rip, machine.cores[0].vcpu.gprs.rcx), (0x5012, 0));
 }
