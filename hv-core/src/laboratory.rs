@@ -197,6 +197,10 @@ fn get(core: &mut CoreBlock, field: Field) -> Option<u64> {
         Field::Doorbell if core.model_plays => u64::from(doorbell::read() == Outcome::Gp),
         Field::PhysicalBits => core.physical_bits.into(),
         Field::HostId => cores::host_id(core.number).into(),
+        Field::Features => {
+            let said = core.model.processor().silicon().enumeration();
+            u64::from(said.x2avic_ext) << 32 | u64::from(said.edx.bits())
+        }
         _ => return None,
     })
 }

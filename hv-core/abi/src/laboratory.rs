@@ -80,6 +80,9 @@ pub enum Field {
     Knob(Knob),
     /// What hv-core's own timer does: setting n makes a physical interrupt fire n ticks later.
     Timer,
+    /// What the processor under test says of itself: Fn8000_000A EDX, and in bit 32 ECX bit 6, which
+    /// is x2AVIC_EXT. Read only.
+    Features,
 }
 
 /// A knob of the model.
@@ -123,6 +126,7 @@ impl Field {
             Self::Timer => (17, 0, 0),
             Self::PhysicalTable => (18, 0, 0),
             Self::LogicalTable => (19, 0, 0),
+            Self::Features => (41, 0, 0),
         };
         class << 32 | (b as u64) << 16 | a as u64
     }
@@ -156,6 +160,7 @@ impl Field {
             17 => Self::Timer,
             18 => Self::PhysicalTable,
             19 => Self::LogicalTable,
+            41 => Self::Features,
             _ => return None,
         })
     }
@@ -217,6 +222,7 @@ mod tests {
             Field::Timer,
             Field::PhysicalTable,
             Field::LogicalTable,
+            Field::Features,
         ] {
             assert_eq!(Field::from_word(field.to_word()), Some(field));
         }
