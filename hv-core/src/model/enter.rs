@@ -46,6 +46,8 @@ impl Model {
             v_intr = v_intr.with_v_irq(false).with_v_intr_prio(0).with_v_ign_tpr(false);
             control.intercept_3.remove(Word3::VINTR);
             control.intercept_cr |= CR8_WRITE;
+            // CR8 is V_TPR whatever the hypervisor says (AVIC-080), but underneath only with this bit.
+            v_intr.set_v_intr_masking(true);
         }
         control.v_intr = v_intr;
         self.window = false;

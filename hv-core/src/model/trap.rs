@@ -94,12 +94,12 @@ impl Model {
         memory: &impl Memory,
         ring: impl FnMut(u16),
     ) -> Seen {
-        if self.processor.avic() != AvicMode::X2Avic {
-            return Seen::Exit;
-        }
         let msr = vcpu.gprs.rcx as u32;
         let write = vmcb.control.exit_info_1 & 1 != 0;
         let gate = self.gate(msr, write, memory);
+        if gate.intercepted {
+            return Seen::Exit;
+        }
         let outcome = if write {
             let value = vcpu.gprs.rdx << 32 | vmcb.save.rax & 0xffff_ffff;
             self.processor.write_msr(msr, value, gate, memory, ring)
@@ -132,6 +132,7 @@ impl Model {
                 Seen::Absorbed
             }
             Outcome::Exit(exit) => self.report(vmcb, exit, length),
+            // The host's APIC is in xAPIC mode: it has no such MSR (AVIC-076).
             Outcome::Gp | Outcome::Physical => {
                 self.inject(vmcb, Event::GP);
                 Seen::Absorbed
