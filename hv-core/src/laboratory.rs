@@ -95,7 +95,11 @@ fn set(core: &mut CoreBlock, field: Field, value: u64) -> Option<()> {
         }
         Field::ReadIntercept(msr) => set_permission(msr, false, value),
         Field::WriteIntercept(msr) => set_permission(msr, true, value),
-        Field::Exits => core.vcpu.laboratory.clear(),
+        Field::Exits => {
+            core.vcpu.laboratory.clear();
+            // A vCPU that was started by INIT and SIPI has the policy's map.
+            core.world.vmcb().control.msrpm_base = physical(&MAP);
+        }
         Field::Rings => core.rings = Rings::NONE,
         Field::Doorbell if core.model_plays => match doorbell::write(value) {
             Outcome::Absorbed(id) if id != cores::host_id(core.number) => {
