@@ -7,7 +7,7 @@
 // UNSAFETY: instructions whose address has to be known.
 #![expect(unsafe_code, reason = "the accesses that rules are about")]
 
-use crate::laboratory::{self as lab, Field, Part, code, control};
+use crate::laboratory::{self as lab, Field, Part, code, control, v_intr};
 use crate::{apic, call, cpu, interrupt};
 use core::arch::asm;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -238,8 +238,23 @@ pub fn open(x2apic: bool) {
     interrupt::on_each(32..=254, note);
     MODELED.store(lab::try_poke(Field::Knob(lab::Knob::BusyLeft), 0), Relaxed);
     apic::open(if x2apic { apic::Mode::X2Apic } else { apic::Mode::XApic });
+    // What VMRUN refuses is an exit like any other from here on.
+    lab::clear();
     lab::avic(x2apic);
     lab::change(control::INTERCEPT_CR, 1 << 24, 0);
+}
+
+/// Turns AVIC on for a further vCPU, which calls this, on a backing page, after [`open`] on the first.
+pub fn join(page: u8) {
+    lab::clear();
+    lab::set_page(page, offset::SVR, 0x1ff);
+    lab::set_control(control::BACKING, lab::peek(Field::Address(page)));
+    lab::set_control(control::APIC_BAR, DEFAULT_BASE);
+    lab::set_control(control::PHYSICAL, lab::peek(Field::PhysicalTable) | 7);
+    lab::set_control(control::LOGICAL, lab::peek(Field::LogicalTable));
+    let mode = if apic::is_x2apic() { v_intr::X2AVIC } else { 0 };
+    lab::change(control::V_INTR, 0xf | v_intr::X2AVIC, v_intr::AVIC | mode);
+    lab::clear();
 }
 
 /// Sets V_TPR as a hypervisor does.
