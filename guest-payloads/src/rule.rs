@@ -98,8 +98,8 @@ pub struct Came {
     pub value: u64,
 }
 
-/// The word of what happened at the instruction at `at` since [`lab::clear`].
-fn word(at: u64, fault: bool) -> u64 {
+/// The word of what happened at the instruction at `at` since [`lab::clear`], `#GP` or not.
+pub fn word(at: u64, fault: bool) -> u64 {
     let exits = lab::exits();
     if exits == 0 {
         return if fault { GP } else { NOTHING };
@@ -113,7 +113,7 @@ fn word(at: u64, fault: bool) -> u64 {
         _ => exit.info_1 & 0xff_ffff_ffff,
     };
     let behind = lab::peek(Field::Exit(0, Part::Rip)).wrapping_sub(at);
-    let behind = behind.min(0xfe) | u64::from(fault) * 0xff;
+    let behind = if fault { 0xff } else { behind.min(0xfe) };
     exits.min(15) << 60 | (exit.code & 0xfff) << 48 | behind << 40 | information
 }
 

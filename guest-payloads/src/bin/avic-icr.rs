@@ -100,7 +100,7 @@ fn information() {
         send(NOBODY, ASSERT | 0x5a);
         rule.is(halves(NOBODY, ASSERT | 0x5a), command());
         if rule::is_modeled() {
-            rule.is(left, (lab::page(0, offset::ICR) / BUSY & 1).into());
+            rule.is(left, u64::from(lab::page(0, offset::ICR) & BUSY != 0));
         }
     }
     drop(rule);
