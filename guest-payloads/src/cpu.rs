@@ -74,6 +74,15 @@ pub fn software_interrupt<const VECTOR: u8>() {
     unsafe { asm!("int {v}", v = const VECTOR) };
 }
 
+/// Reads eight bytes of a device by one MOV.
+#[inline(always)]
+pub fn read_wide(address: u64) -> u64 {
+    let value;
+    // SAFETY: as for `read_msr`; no memory of ours is a device.
+    unsafe { asm!("mov {}, [{}]", out(reg) value, in(reg) address, options(nostack)) };
+    value
+}
+
 /// MOV to CR8.
 #[inline(always)]
 pub fn write_cr8(value: u64) {

@@ -23,6 +23,7 @@ pub mod ioapic;
 pub mod laboratory;
 pub mod payload;
 pub mod rtc;
+pub mod rule;
 pub mod smp;
 #[cfg(feature = "image")]
 mod start;

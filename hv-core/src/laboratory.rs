@@ -101,7 +101,11 @@ fn set(block: &mut VcpuBlock, field: Field, value: u64) -> Option<()> {
         }
         Field::ReadIntercept(msr) => set_permission(msr, false, value),
         Field::WriteIntercept(msr) => set_permission(msr, true, value),
-        Field::Exits => block.vcpu.laboratory.clear(),
+        Field::Exits => {
+            block.vcpu.laboratory.clear();
+            // A vCPU that was started by INIT and SIPI has the policy's map.
+            block.world.vmcb().control.msrpm_base = physical(&MAP);
+        }
         Field::Rings => block.rings = Rings::NONE,
         Field::Doorbell if block.model_plays => match doorbell::write(value) {
             Outcome::Absorbed(id) if id != block.core.apic_id => {
@@ -216,6 +220,10 @@ fn get(block: &mut VcpuBlock, field: Field) -> Option<u64> {
         Field::Doorbell if block.model_plays => u64::from(doorbell::read() == Outcome::Gp),
         Field::PhysicalBits => block.physical_bits.into(),
         Field::HostId => block.core.apic_id.into(),
+        Field::Features => {
+            let said = block.model.processor().silicon().enumeration();
+            u64::from(said.x2avic_ext) << 32 | u64::from(said.edx.bits())
+        }
         _ => return None,
     })
 }

@@ -88,6 +88,9 @@ pub enum Field {
     /// the vCPU's own IRR, 0 for none; bit 8 V_NMI; bit 9: RIP and the interrupt shadow stay as the exit left
     /// them, so that the instruction runs again. Set only.
     Meanwhile,
+    /// What the processor under test says of itself: Fn8000_000A EDX, and in bit 32 ECX bit 6, which
+    /// is x2AVIC_EXT. Read only.
+    Features,
 }
 
 /// Bit 8 of [`Field::Meanwhile`].
@@ -139,6 +142,7 @@ impl Field {
             Self::Clean => (20, 0, 0),
             Self::Flush => (21, 0, 0),
             Self::Meanwhile => (22, 0, 0),
+            Self::Features => (41, 0, 0),
         };
         class << 32 | (b as u64) << 16 | a as u64
     }
@@ -175,6 +179,7 @@ impl Field {
             20 => Self::Clean,
             21 => Self::Flush,
             22 => Self::Meanwhile,
+            41 => Self::Features,
             _ => return None,
         })
     }
@@ -239,6 +244,7 @@ mod tests {
             Field::Clean,
             Field::Flush,
             Field::Meanwhile,
+            Field::Features,
         ] {
             assert_eq!(Field::from_word(field.to_word()), Some(field));
         }

@@ -73,6 +73,11 @@ impl Model {
     ) -> Seen {
         self.processor.underneath(vmcb.control.v_intr);
         match vmcb.control.exit_code {
+            // In xAPIC mode nothing virtualizes them: one that the map lets through would reach the
+            // physical APIC, which is not the guest's (AVIC-076).
+            ExitCode::MSR if is_x2apic(vcpu) && self.processor.avic() == AvicMode::XAvic => {
+                self.msr(vcpu, vmcb, around.memory, ring)
+            }
             ExitCode::NPF if self.processor.avic() == AvicMode::XAvic => {
                 self.page(vcpu, vmcb, around, ring)
             }
@@ -122,6 +127,9 @@ impl Model {
         let msr = vcpu.gprs.rcx as u32;
         let write = vmcb.control.exit_info_1 & 1 != 0;
         let gate = self.gate(msr, write, memory);
+        if gate.intercepted {
+            return Seen::Exit;
+        }
         let outcome = if write {
             let value = vcpu.gprs.rdx << 32 | vmcb.save.rax & 0xffff_ffff;
             self.processor.write_msr(msr, value, gate, memory, ring)
@@ -154,6 +162,7 @@ impl Model {
                 Seen::Absorbed
             }
             Outcome::Exit(exit) => self.report(vmcb, exit, length),
+            // The host's APIC is in xAPIC mode: it has no such MSR (AVIC-076).
             Outcome::Gp | Outcome::Physical => {
                 self.inject(vmcb, Event::GP);
                 Seen::Absorbed

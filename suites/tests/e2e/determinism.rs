@@ -24,11 +24,19 @@ fn at_once<T: Sync>(jobs: &[T], work: impl Fn(usize, &T) + Sync) {
 
 #[test]
 fn ten_runs_of_the_default_suite_give_the_same_bytes() {
-    let laboratory = Laboratory::new();
-    let streams = Mutex::new(vec![Vec::new(); 10]);
-    at_once(&[(); 10], |number, ()| {
+    same_bytes(10, &Laboratory::new(), false);
+}
+
+#[test]
+fn three_runs_of_its_long_scenarios_give_the_same_bytes() {
+    same_bytes(3, &Laboratory::new(), true);
+}
+
+fn same_bytes(times: usize, laboratory: &Laboratory, long: bool) {
+    let streams = Mutex::new(vec![Vec::new(); times]);
+    at_once(&vec![(); times], |number, ()| {
         let mut stream = Vec::new();
-        for (group, scenarios) in laboratory.by_cores().iter().enumerate() {
+        for (group, scenarios) in laboratory.by_length(long).iter().enumerate() {
             let run = laboratory.run(&format!("run-{number}-{group}"), scenarios);
             stream.extend(bytes(&run));
         }
@@ -104,10 +112,12 @@ fn the_same_scenario_gives_the_same_however_often_it_ran_in_the_boot() {
 #[test]
 fn qemus_log_of_exits_changes_no_tick() {
     let laboratory = Laboratory::new();
-    let scenarios = laboratory.tame();
-    let quiet = laboratory.run("quiet", &scenarios);
-    let logged = laboratory.run_as("logged", &scenarios, trapline::target::Start::Qboot, true);
-    for (one, other) in quiet.transcript.scenarios.iter().zip(&logged.transcript.scenarios) {
-        assert_same("logged", one, other);
-    }
+    at_once(&laboratory.tame(), |group, scenarios| {
+        let quiet = laboratory.run(&format!("quiet-{group}"), scenarios);
+        let start = trapline::target::Start::Qboot;
+        let logged = laboratory.run_as(&format!("logged-{group}"), scenarios, start, true);
+        for (one, other) in quiet.transcript.scenarios.iter().zip(&logged.transcript.scenarios) {
+            assert_same("logged", one, other);
+        }
+    });
 }

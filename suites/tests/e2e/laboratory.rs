@@ -41,18 +41,20 @@ impl Laboratory {
         named.unwrap_or_else(|| panic!("the default suite has no {name}"))
     }
 
-    /// The scenarios of all suites but `rogue`: those whose windows are the matter.
-    pub fn tame(&self) -> Vec<Scenario> {
-        self.scenarios.iter().filter(|scenario| scenario.suite != "rogue").cloned().collect()
+    /// The scenarios of all suites but `rogue`, whose windows are the matter, without the long ones: by
+    /// the number of cores of their boots.
+    pub fn tame(&self) -> Vec<Vec<Scenario>> {
+        by_cores(self.scenarios.iter().filter(|s| s.suite != "rogue" && !is_long(s)))
     }
 
-    /// The scenarios by the number of cores of their boots.
+    /// All scenarios by the number of cores of their boots.
     pub fn by_cores(&self) -> Vec<Vec<Scenario>> {
-        let mut groups = BTreeMap::<u16, Vec<Scenario>>::new();
-        for scenario in &self.scenarios {
-            groups.entry(scenario.cores).or_default().push(scenario.clone());
-        }
-        groups.into_values().collect()
+        by_cores(self.scenarios.iter())
+    }
+
+    /// Those that run for long, or those that do not, likewise.
+    pub fn by_length(&self, long: bool) -> Vec<Vec<Scenario>> {
+        by_cores(self.scenarios.iter().filter(|scenario| is_long(scenario) == long))
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -105,6 +107,22 @@ impl Laboratory {
 /// The record stream of a boot, byte for byte.
 pub fn bytes(run: &BootRun) -> Vec<u8> {
     std::fs::read(run.dir.join("serial")).unwrap()
+}
+
+/// Some of the scenarios take as much time as all others together: what is repeated ten times for those
+/// is repeated three times for these.
+fn is_long(scenario: &Scenario) -> bool {
+    let long = ["10000-hops", "at-random", "ring-16", "storm-16", "erratum", "negative"];
+    let spins = scenario.cores < scenario.vcpus && scenario.name.contains("spin");
+    spins || scenario.vcpus > 1 && long.iter().any(|part| scenario.name.contains(part))
+}
+
+fn by_cores<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> Vec<Vec<Scenario>> {
+    let mut groups = BTreeMap::<u16, Vec<Scenario>>::new();
+    for scenario in scenarios {
+        groups.entry(scenario.cores).or_default().push(scenario.clone());
+    }
+    groups.into_values().collect()
 }
 
 /// What a scenario gave, without its place in the plan.

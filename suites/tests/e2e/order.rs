@@ -87,7 +87,7 @@ fn hv_cores_last_exits_are_in_the_same_order() {
 #[test]
 fn the_order_that_hv_core_reports_is_qemus_in_every_window() {
     let laboratory = Laboratory::new();
-    let mut scenarios = laboratory.tame();
+    let mut scenarios = laboratory.tame().concat();
     // The log names no core.
     scenarios.retain(|scenario| scenario.vcpus == 1);
     let run = laboratory.run_as("logged", &scenarios, Start::Qboot, true);
@@ -104,6 +104,15 @@ fn the_order_that_hv_core_reports_is_qemus_in_every_window() {
         for (logged, window) in logged.iter().zip(&run.windows) {
             let logged: Vec<_> = logged.iter().map(|exit| exit.code).collect();
             let reported: Vec<_> = window.order.iter().map(|key| key.code()).collect();
+            if run.silicon.is_modeled() {
+                let (name, label) = (&run.name, &window.label);
+                assert!(
+                    come_from(&reported, &logged),
+                    "{name} {label}: {reported:x?} of {logged:x?}"
+                );
+                compared += reported.len();
+                continue;
+            }
             // The ring holds 64, the end mark among them.
             assert_eq!(reported.len(), logged.len().min(63), "{} {}", run.name, window.label);
             assert!(logged.ends_with(&reported), "{} {}", run.name, window.label);
@@ -111,4 +120,17 @@ fn the_order_that_hv_core_reports_is_qemus_in_every_window() {
         }
     }
     assert!(compared > 1000, "{compared} exits compared");
+}
+
+/// Whether exits of modeled silicon come from traps in this order: each is one of the traps, or made of
+/// one, and the traps in between were absorbed.
+fn come_from(exits: &[u64], traps: &[u64]) -> bool {
+    let mut traps = traps.iter();
+    exits.iter().all(|&exit| match exit {
+        // What ends a halt in the processor, and a VMRUN that is refused, is no trap.
+        0x60 | u64::MAX => true,
+        0x401 | 0x402 => traps.any(|&trap| matches!(trap, 0x400 | 0x7c)),
+        0xa6 => traps.any(|&trap| trap == 0x78),
+        same => traps.any(|&trap| trap == same),
+    })
 }
