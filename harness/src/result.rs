@@ -112,6 +112,16 @@ impl ScenarioResult {
         format!("{}::{}", self.suite, self.name)
     }
 
+    /// The described silicon alone: `zen2`.
+    pub fn profile(&self) -> &str {
+        self.silicon.split(" (").next().unwrap_or_default()
+    }
+
+    /// Whether hv-core played a feature of the silicon.
+    pub fn is_modeled(&self) -> bool {
+        self.silicon.contains(" (modeled: ")
+    }
+
     /// What of it can be blessed.
     pub fn snapshot(&self, environment: &Environment) -> Option<Snapshot> {
         Some(self.measured.as_ref()?.snapshot(environment.built.clone()))

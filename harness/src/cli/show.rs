@@ -62,6 +62,7 @@ pub fn table(
         let wanted = tables || scenarios.len() == 1 || scenario.judgement.verdict != Verdict::Pass;
         if let Some(measured) = scenario.measured.as_ref().filter(|_| wanted) {
             let name = scenario.full_name();
+            writeln!(out, "     silicon {}; policy {}", scenario.silicon, scenario.policy)?;
             let text = table::tables(&name, measured, result.environment.tsc_khz());
             out.write_all(text.as_bytes())?;
         }

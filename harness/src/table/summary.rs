@@ -5,7 +5,11 @@ use crate::verdict::Verdict;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A scenario in one line, and a line for each reason and note.
+/// The silicon of which a line says nothing.
+const NOTHING: &str = "none";
+
+/// A scenario in one line, with the silicon that it ran on where there was any, and a line for each
+/// reason and note.
 pub fn line(scenario: &ScenarioResult, width: usize) -> String {
     let judgement = &scenario.judgement;
     let word = match judgement.verdict {
@@ -16,6 +20,9 @@ pub fn line(scenario: &ScenarioResult, width: usize) -> String {
     let mut text = format!("{word} {:<width$}", scenario.full_name());
     if let Some(measured) = &scenario.measured {
         text += &format!("  {}", counts(measured));
+    }
+    if scenario.silicon != NOTHING {
+        text += &format!(" [{}]", scenario.profile());
     }
     let mut text = text.trim_end().to_owned() + "\n";
     for reason in &judgement.reasons {
@@ -44,8 +51,8 @@ fn counts(measured: &Measured) -> String {
     }
 }
 
-/// The last line: how many of each verdict, in how long, on what; and what to do when only
-/// goldens differ.
+/// The last lines: how many of each verdict, in how long, on what; how many results are the model's,
+/// not a processor's; and what to do when only goldens differ.
 pub fn summary(result: &RunResult, seconds: Option<f64>) -> String {
     let count = |v| result.scenarios.iter().filter(|s| s.judgement.verdict == v).count();
     let mut text = String::new();
@@ -70,6 +77,14 @@ pub fn summary(result: &RunResult, seconds: Option<f64>) -> String {
     }
     let environment = &result.environment;
     let _ = writeln!(text, " ({}, QEMU {})", environment.class, environment.built.qemu);
+    let modeled = result.scenarios.iter().filter(|s| s.is_modeled()).count();
+    if modeled > 0 {
+        let _ = writeln!(
+            text,
+            "{modeled} of them on silicon that hv-core modeled, named in brackets: `show --tables` \
+             lists its features"
+        );
+    }
     let golden = result.scenarios.iter().filter(|s| s.judgement.only_golden_differs()).count();
     if golden > 0 {
         let _ = writeln!(

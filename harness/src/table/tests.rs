@@ -101,3 +101,17 @@ fn the_summary_counts_verdicts_and_offers_blessing_only_when_only_goldens_differ
     all.scenarios[1].judgement.fail("a rule".into());
     assert!(!summary(&all, None).contains("trapline bless"));
 }
+
+#[test]
+fn modeled_silicon_is_named_in_the_line_and_counted_in_the_summary() {
+    let mut all = result();
+    all.scenarios.push(all.scenarios[0].clone());
+    all.scenarios[1].silicon = "zen4 vnmi=off (modeled: avic, x2avic)".into();
+    let text = line(&all.scenarios[1], 0);
+    assert_eq!(text, "PASS self-ipi::hlt  msr 20, hlt 10; 9000 ticks [zen4 vnmi=off]\n");
+    assert!(summary(&all, None).contains("\n1 of them on silicon that hv-core modeled"));
+
+    all.scenarios[1].silicon = "host (real: avic)".into();
+    assert!(line(&all.scenarios[1], 0).ends_with(" ticks [host]\n"));
+    assert!(!summary(&all, None).contains("modeled"));
+}
