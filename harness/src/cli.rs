@@ -1,6 +1,7 @@
 //! The command line: what can be said, and who answers.
 
 mod bless;
+mod claims;
 mod compare;
 mod cost;
 mod iso;
@@ -61,6 +62,8 @@ enum Command {
     Cost(cost::Cost),
     /// Lists the conformance rules with the tests and scenarios that exercise them.
     Rules(rules::Rules),
+    /// Runs the scenarios of the claims and says which of them hold.
+    Claims(claims::Claims),
     /// Says what is missing on this machine, and what to do about it.
     Doctor,
     /// Writes scenarios to a bootable ISO, for machines without QEMU.
@@ -89,6 +92,7 @@ pub fn dispatch(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<St
         Command::Compare(compare) => compare.compare(arguments, out),
         Command::Cost(cost) => cost.run(arguments, out),
         Command::Rules(rules) => rules.list(arguments, out),
+        Command::Claims(claims) => claims.judge(arguments, out),
         Command::Doctor => Ok(match trapline::doctor::run(out)? {
             true => Status::Held,
             false => Status::CouldNotRun,

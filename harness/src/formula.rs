@@ -6,7 +6,7 @@
 //! term       = factor { ("*" | "/" | "%") factor }
 //! factor     = NUMBER | NAME | "(" expression ")"
 //! ```
-//! Numbers are unsigned 64-bit, decimal or `0x` hexadecimal, with `_` where they please. A range
+//! A name is a word, or words with `.` and `:` between them. Numbers are unsigned 64-bit, decimal or `0x` hexadecimal, with `_` where they please. A range
 //! contains both of its ends. Overflow, a difference below zero and a division by zero are errors,
 //! not values: an expectation that cannot be computed must not pass.
 
@@ -105,6 +105,19 @@ impl Formula {
         &self.text
     }
 
+    /// The names in it, in their order.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        match &self.test {
+            Test::Equal(e) | Test::AtMost(e) | Test::AtLeast(e) => e.names(&mut names),
+            Test::Within(low, high) => {
+                low.names(&mut names);
+                high.names(&mut names);
+            }
+        }
+        names
+    }
+
     /// Computes it; `lookup` knows the names, and says why it does not.
     ///
     /// # Errors
@@ -138,6 +151,17 @@ impl Formula {
 }
 
 impl Expression {
+    fn names<'e>(&'e self, names: &mut Vec<&'e str>) {
+        match &self.node {
+            Node::Number(_) => {}
+            Node::Name(name) => names.push(name),
+            Node::Binary(_, sides) => {
+                sides.0.names(names);
+                sides.1.names(names);
+            }
+        }
+    }
+
     fn value(&self, lookup: &dyn Fn(&str) -> Result<u64, String>) -> Result<u64, (usize, String)> {
         let error = |message: String| (self.column, message);
         match &self.node {

@@ -5,9 +5,11 @@
 //! - [`target`], [`transcript`]: hv-core in QEMU, and what it says.
 //! - [`run`]: from scenarios to a [`result`], by way of a [`verdict`] on each.
 //! - [`table`], [`compare`], [`bless`]: what is done with a result.
+//! - [`claims`]: what others measured and said, held against runs.
 //! - [`rules`]: the conformance rules, and what exercises them.
 
 pub mod bless;
+pub mod claims;
 pub mod compare;
 pub mod cost;
 pub mod doctor;

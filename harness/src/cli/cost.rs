@@ -19,8 +19,8 @@ impl Cost {
         );
         writeln!(
             out,
-            "{:<12} {:>7} {:>7} {:>22}  limit",
-            "op", "rounds", "exits", "instructions per round"
+            "{:<12} {:<8} {:>7} {:>7} {:>22}  limit",
+            "op", "silicon", "rounds", "exits", "instructions per round"
         )?;
         for cost in &costs {
             let limit = match (cost.limit, cost.holds()) {

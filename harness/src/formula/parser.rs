@@ -100,10 +100,17 @@ impl Parser<'_> {
         Ok(Expression { column, node })
     }
 
+    /// A number or a name. `.` and `:` belong to a name when a word follows: `a.io.0x70:POUT`, but
+    /// `1..n`.
     fn word(&mut self) -> String {
         let rest = &self.text[self.at..];
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        let word = &rest[..end.unwrap_or(rest.len())];
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_name = rest.starts_with(|c: char| c.is_ascii_alphabetic());
+        let goes_on = |at: usize| rest[at + 1..].starts_with(is_word);
+        let end = rest
+            .char_indices()
+            .find(|&(at, c)| !is_word(c) && !(is_name && (c == '.' || c == ':') && goes_on(at)));
+        let word = &rest[..end.map_or(rest.len(), |(at, _)| at)];
         self.at += word.len();
         word.to_owned()
     }

@@ -1,0 +1,39 @@
+//! The claims of `claims/*.toml`: what others measured and said, held against runs of scenarios.
+//!
+//! - [`book`]: the claims themselves.
+//! - [`predicate`]: what must hold, as a comparison of two formulas.
+//! - [`quantity`]: what the names in it mean.
+//! - [`judge`]: whether a claim holds in a result; [`table`]: as text.
+//!
+//! A claim is decided by scenarios, by exits and guest work, never by a time that only silicon has.
+//! One that cannot be decided so is *recorded only*, with the reason; one that could be and is not yet
+//! is *open*, with what is missing. Neither counts as held.
+
+pub mod book;
+pub mod judge;
+pub mod predicate;
+pub mod quantity;
+pub mod table;
+
+use std::path::PathBuf;
+
+/// Why the claims cannot be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum ClaimsError {
+    /// A file or folder cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A claim file is not what it should be.
+    #[error("{}: {why}", path.display())]
+    Claims {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}

@@ -1,0 +1,135 @@
+//! Whether a claim holds in a result.
+
+use super::book::Claim;
+use super::quantity;
+use crate::result::{MeasuredWindow, ScenarioResult};
+use crate::verdict::Verdict;
+use serde::Serialize;
+
+/// Exits of the host's own, which no order contains.
+const HOST: &str = "interrupt";
+
+/// What became of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It holds.
+    Holds,
+    /// It cannot be decided here.
+    Recorded,
+    /// It cannot be decided yet.
+    Open,
+    /// A scenario of it is not in the result.
+    NotRun,
+    /// It does not hold.
+    Fails,
+}
+
+/// A claim and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Judged<'c> {
+    /// The claim.
+    pub claim: &'c Claim,
+    /// What became of it.
+    pub standing: Standing,
+    /// Its configurations: letter, scenario, silicon and policy.
+    pub configurations: Vec<String>,
+    /// Each comparison, with its numbers.
+    pub evidence: Vec<String>,
+}
+
+/// Holds a claim against what scenarios gave.
+pub fn judge<'c>(claim: &'c Claim, results: &[ScenarioResult]) -> Judged<'c> {
+    let find = |name: &str| results.iter().find(|s| s.full_name() == name);
+    let mut judged = Judged {
+        claim,
+        standing: Standing::Holds,
+        configurations: Vec::new(),
+        evidence: Vec::new(),
+    };
+    if claim.recorded.is_some() || claim.open.is_some() {
+        judged.standing =
+            if claim.recorded.is_some() { Standing::Recorded } else { Standing::Open };
+        return judged;
+    }
+    for (letter, name) in &claim.scenarios {
+        match find(name) {
+            None => {
+                judged.standing = Standing::NotRun;
+                judged.evidence.push(format!("{name} is not in the result"));
+            }
+            Some(scenario) => {
+                judged.configurations.push(configuration(letter, scenario));
+                // A scenario that breaks its own rules proves nothing about anything else.
+                if scenario.judgement.verdict != Verdict::Pass {
+                    let why = scenario.judgement.reasons.first().map_or("", String::as_str);
+                    judged.fail(format!("{name} did not pass: {why}"));
+                }
+            }
+        }
+    }
+    if judged.standing != Standing::NotRun {
+        let of = |letter: &str| claim.scenarios.get(letter).and_then(|name| find(name));
+        judged.compare(&of);
+        judged.follow(&of);
+    }
+    judged
+}
+
+/// `a = self-ipi::x2apic-icr-hlt (none, kvm-6.12)`.
+fn configuration(letter: &str, scenario: &ScenarioResult) -> String {
+    let (name, silicon, policy) = (scenario.full_name(), &scenario.silicon, &scenario.policy);
+    format!("{letter} = {name}: silicon {silicon}; policy {policy}")
+}
+
+impl Judged<'_> {
+    fn fail(&mut self, why: String) {
+        self.standing = Standing::Fails;
+        self.evidence.push(why);
+    }
+
+    fn compare<'r>(&mut self, of: &dyn Fn(&str) -> Option<&'r ScenarioResult>) {
+        let lookup = |name: &str| {
+            let (letter, quantity) =
+                name.split_once('.').ok_or_else(|| format!("`{name}` names no quantity"))?;
+            let scenario = of(letter).ok_or_else(|| format!("there is no scenario {letter}"))?;
+            quantity::number(quantity, scenario)
+        };
+        let predicates = match self.claim.predicates() {
+            Ok(predicates) => predicates,
+            Err(why) => return self.fail(why),
+        };
+        for predicate in predicates {
+            let text = predicate.text();
+            match predicate.compare(&lookup) {
+                Ok(compared) if compared.holds => {
+                    self.evidence.push(format!("{text}: {}", compared.text));
+                }
+                Ok(compared) => self.fail(format!("{text}: {}", compared.text)),
+                Err(error) => self.fail(error.to_string()),
+            }
+        }
+    }
+
+    fn follow<'r>(&mut self, of: &dyn Fn(&str) -> Option<&'r ScenarioResult>) {
+        for (letter, round) in &self.claim.order {
+            let windows = of(letter).and_then(|scenario| scenario.measured.as_ref());
+            let windows = windows.map(|measured| measured.windows.as_slice()).unwrap_or_default();
+            let text = format!("{letter} in rounds of {}", round.join(", "));
+            match windows.iter().all(|window| is_in_rounds(window, round)) && !windows.is_empty() {
+                true => self.evidence.push(text),
+                false => self.fail(format!("{text}: no")),
+            }
+        }
+    }
+}
+
+/// Whether the last exits of a window are rounds of these, and at least one whole round.
+fn is_in_rounds(window: &MeasuredWindow, round: &[String]) -> bool {
+    let seen: Vec<_> = window.order.iter().filter(|exit| *exit != HOST).collect();
+    seen.len() >= round.len()
+        && seen.iter().rev().zip(round.iter().rev().cycle()).all(|(a, b)| *a == b)
+}
+
+#[cfg(test)]
+mod tests;
