@@ -4,6 +4,7 @@ mod bless;
 mod claims;
 mod compare;
 mod cost;
+mod import;
 mod iso;
 mod list;
 mod progress;
@@ -58,6 +59,8 @@ enum Command {
     Bless(bless::Bless),
     /// Sets two results, or a result and the goldens, side by side.
     Compare(compare::Compare),
+    /// Reads what `perf kvm stat report` printed elsewhere.
+    Import(import::Import),
     /// Prints what one exit costs, in instructions, and holds it against its limit.
     Cost(cost::Cost),
     /// Lists the conformance rules with the tests and scenarios that exercise them.
@@ -90,6 +93,7 @@ pub fn dispatch(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<St
         Command::Show(show) => show.show(arguments, out),
         Command::Bless(bless) => bless.bless(arguments, out),
         Command::Compare(compare) => compare.compare(arguments, out),
+        Command::Import(import) => import.import(arguments, out),
         Command::Cost(cost) => cost.run(arguments, out),
         Command::Rules(rules) => rules.list(arguments, out),
         Command::Claims(claims) => claims.judge(arguments, out),

@@ -5,6 +5,7 @@
 //! - [`target`], [`transcript`]: hv-core in QEMU, and what it says.
 //! - [`run`]: from scenarios to a [`result`], by way of a [`verdict`] on each.
 //! - [`table`], [`compare`], [`bless`]: what is done with a result.
+//! - [`import`]: what perf printed elsewhere.
 //! - [`claims`]: what others measured and said, held against runs.
 //! - [`rules`]: the conformance rules, and what exercises them.
 
@@ -15,6 +16,7 @@ pub mod cost;
 pub mod doctor;
 pub mod formula;
 pub mod images;
+pub mod import;
 pub mod iso;
 pub mod oracle;
 pub mod payload;
