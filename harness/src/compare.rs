@@ -3,9 +3,16 @@
 //! What counts as different is what counts as different from a golden
 //! ([`trapline_golden::compare`]): counts, values and outcomes always, timings exactly when the
 //! same code was measured and by more than the tolerance when not. The tables show every ratio.
+//!
+//! What perf printed elsewhere is not held against anything: [`counts()`] sets it beside a scenario or
+//! another table, exit by exit.
 
+mod counted;
+mod counts;
 mod side;
 
+pub use counted::{Counted, CountedError, Figure, Selector};
+pub use counts::counts;
 pub use side::{Side, SideError};
 
 use crate::transcript::Stats;

@@ -29,6 +29,18 @@ pub fn tables(name: &str, measured: &Measured, tsc_khz: u32) -> String {
     text
 }
 
+/// The tables of all windows and vCPUs together.
+pub fn whole(measured: &Measured) -> Vec<Table> {
+    let mut whole: Vec<Table> = Vec::new();
+    for table in measured.windows.iter().flat_map(of_window) {
+        match whole.iter_mut().find(|sum| sum.head() == table.head()) {
+            Some(sum) => table.rows().for_each(|(name, stats)| sum.add(name, stats)),
+            None => whole.push(table),
+        }
+    }
+    whole
+}
+
 /// The tables of a window that have rows; the exit table comes first, even without rows.
 fn of_window(window: &MeasuredWindow) -> Vec<Table> {
     let mut exits = Table::new("VM-EXIT");

@@ -26,6 +26,16 @@ impl Table {
         self.rows.is_empty()
     }
 
+    /// What it counts: `VM-EXIT`, `MSR Access`.
+    pub fn head(&self) -> &'static str {
+        self.head
+    }
+
+    /// Its rows by name.
+    pub fn rows(&self) -> impl Iterator<Item = (&str, &Stats)> {
+        self.rows.iter().map(|(name, stats)| (name.as_str(), stats))
+    }
+
     /// Adds to a row.
     pub fn add(&mut self, name: &str, stats: &Stats) {
         self.rows.entry(name.into()).or_default().merge(stats);

@@ -5,6 +5,7 @@
 mod bad_input;
 mod blessing;
 mod fixture;
+mod imported;
 mod importing;
 mod interrupted;
 mod reading;
