@@ -25,7 +25,7 @@ pub use decimal::Decimal;
 pub use error::{ImportError, Malformed};
 pub use name::canonical;
 pub use read::read;
-pub use store::{load, open, save, text_of};
+pub use store::{load, open, save};
 pub use table::{Drawn, DrawnRow, Row, Table, Totals, Unit};
 pub use text::{text, warnings};
 

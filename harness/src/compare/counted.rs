@@ -85,7 +85,7 @@ impl Counted {
     /// # Errors
     /// [`CountedError::Import`].
     pub fn import(side: &Selector) -> Result<Option<Import>, CountedError> {
-        if side.is_word() || !Path::new(&side.file).exists() {
+        if side.is_word() {
             return Ok(None);
         }
         Ok(import::open(Path::new(&side.file))?)
@@ -188,8 +188,13 @@ fn names(tables: &[Table]) -> Vec<String> {
 }
 
 fn which(side: &Selector, what: &str, names: &[String]) -> CountedError {
-    /// Names that are listed.
+    /// Names that are listed, the nearest first.
     const LISTED: usize = 10;
+    let mut names: Vec<_> = names.iter().collect();
+    if let Some(part) = &side.part {
+        let near = |name: &str| strsim::jaro_winkler(part, name);
+        names.sort_by(|a, b| near(b).total_cmp(&near(a)));
+    }
     let mut why = match &side.part {
         Some(part) => format!("has no `{}` among its {what}", part.escape_debug()),
         None if names.is_empty() => format!("has no {what}"),

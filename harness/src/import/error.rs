@@ -57,6 +57,9 @@ pub enum ImportError {
     /// Something else is where the import is to be saved.
     #[error("{} exists and is no import: name another file, or say --force", .0.display())]
     Occupied(PathBuf),
+    /// A folder or a device is where the import is to be saved.
+    #[error("{} is no regular file: name another one", .0.display())]
+    NoFile(PathBuf),
     /// It cannot be saved.
     #[error(transparent)]
     Save(#[from] ReplaceError),

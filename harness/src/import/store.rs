@@ -13,7 +13,7 @@ const LIMIT: u64 = 16;
 ///
 /// # Errors
 /// [`ImportError::Unreadable`], [`ImportError::TooLarge`].
-pub fn text_of(path: &Path) -> Result<Vec<u8>, ImportError> {
+fn text_of(path: &Path) -> Result<Vec<u8>, ImportError> {
     let source: Result<Box<dyn Read>, _> = match path.to_str() {
         Some("-") => Ok(Box::new(std::io::stdin().lock())),
         _ => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
@@ -38,13 +38,17 @@ pub fn load(path: &Path) -> Result<Import, ImportError> {
     read(&text_of(path)?).map_err(malformed)
 }
 
-/// Reads a file that is an import or perf's text; `None` where it is other JSON.
+/// Reads a file that is an import or perf's text; `None` where it is other JSON, or a pipe, which
+/// could be read only once.
 ///
 /// # Errors
 /// See [`ImportError`].
 pub fn open(path: &Path) -> Result<Option<Import>, ImportError> {
+    if !path.is_file() || is_large_json(path) {
+        return Ok(None);
+    }
     let bytes = text_of(path)?;
-    if !bytes.trim_ascii_start().starts_with(b"{") {
+    if !is_json(&bytes) {
         let malformed = |why| ImportError::Malformed { path: path.into(), why };
         return read(&bytes).map(Some).map_err(malformed);
     }
@@ -62,6 +66,18 @@ pub fn open(path: &Path) -> Result<Option<Import>, ImportError> {
     Ok(Some(import))
 }
 
+fn is_json(bytes: &[u8]) -> bool {
+    bytes.trim_ascii_start().starts_with(b"{")
+}
+
+/// Whether it is JSON beyond the limit: a result can be, an import cannot.
+fn is_large_json(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(64).read_to_end(&mut start));
+    let is_large = path.metadata().is_ok_and(|about| about.len() > LIMIT << 20);
+    is_large && read.is_ok() && is_json(&start)
+}
+
 /// Whether it says of itself that it is one, of whichever version.
 fn is_import(bytes: &[u8]) -> bool {
     let json: Option<serde_json::Value> = serde_json::from_slice(bytes).ok();
@@ -76,9 +92,9 @@ pub fn save(path: &Path, import: &Import, force: bool) -> Result<(), ImportError
     match path.symlink_metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(why) => return Err(ImportError::Unreadable { path: path.into(), why }),
-        Ok(_) if path.is_dir() => return Err(ImportError::Occupied(path.into())),
+        Ok(_) if !path.is_file() => return Err(ImportError::NoFile(path.into())),
         Ok(_) if force => {}
-        Ok(_) if path.is_file() && is_import(&text_of(path)?) => {}
+        Ok(_) if text_of(path).is_ok_and(|bytes| is_import(&bytes)) => {}
         Ok(_) => return Err(ImportError::Occupied(path.into())),
     }
     Replacement::stage([(path.to_path_buf(), import.to_json())])?.commit()?;

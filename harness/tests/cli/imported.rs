@@ -18,6 +18,10 @@ fn compare_sets_an_import_beside_a_scenario() {
         .trapline(&["compare", "last#self-ipi::hlt", &format!("{}#1", data("backing-page.txt"))])
         .expect(1, &["interrupt", "10042", "8 counts differ"]);
     workspace.trapline(&["compare", "last#self-ipi::hlt", "last"]).expect(0, &["no counts differ"]);
+    // A result may still come through a pipe.
+    workspace
+        .shell("cat .trapline/last.json | $TRAPLINE compare last /dev/stdin")
+        .expect(0, &["SAME self-ipi::hlt"]);
 }
 
 #[test]

@@ -61,6 +61,10 @@ fn an_import_replaces_an_import_and_nothing_else() {
         assert_eq!(workspace.read("seed.json"), other);
     }
     import(&second, &["--force"]).expect(0, &[]);
+    for odd in ["/dev/null", "."] {
+        let arguments = ["import", "perf", &first, "--force", "--output", odd];
+        workspace.trapline(&arguments).expect(2, &["is no regular file"]);
+    }
     assert_eq!(workspace.read("seed.json"), good);
 }
 
