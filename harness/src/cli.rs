@@ -58,6 +58,13 @@ enum Command {
     /// Makes goldens of the last result.
     Bless(bless::Bless),
     /// Sets two results, or a result and the goldens, side by side.
+    ///
+    /// Timings differ when they are not equal, or, where another hv-core, payload, compiler or QEMU
+    /// was measured, when they are more than 10 % apart.
+    ///
+    /// A side may also be one table that perf printed elsewhere, or one scenario, named behind a `#`.
+    /// Then counts and mean times are set beside each other, exit by exit, all windows and vCPUs of
+    /// a scenario together. Only counts can differ.
     Compare(compare::Compare),
     /// Reads what `perf kvm stat report` printed elsewhere.
     Import(import::Import),

@@ -5,15 +5,10 @@ use std::io::Write;
 use std::path::Path;
 use trapline::compare::{Comparison, Counted, Selector, Side, compare, counts};
 
-/// Timings differ when they are not equal, or, where another hv-core, payload, compiler or QEMU
-/// was measured, when they are more than 10 % apart.
-///
-/// A side may also be one table that perf printed elsewhere, or one scenario, named behind a `#`. Then
-/// counts and mean times are set beside each other, exit by exit, and only counts can differ.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     trapline compare golden last\n  \
-    trapline compare exits.txt last#kvm-6.12::self-ipi-hlt\n  \
+    trapline compare exits.txt last#kvm-6.12::icr-sti-hlt\n  \
     trapline compare mail.json#1 mail.json#3\n  \
     trapline compare last#avic::self-ipi-nothing last#avic::self-ipi-x2avic")]
 pub struct Compare {

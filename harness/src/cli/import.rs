@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use trapline::import;
 
-/// Reads figures that other tools printed.
 #[derive(Debug, clap::Args)]
 pub struct Import {
     #[command(subcommand)]
@@ -15,12 +14,13 @@ pub struct Import {
 #[derive(Debug, clap::Subcommand)]
 enum From {
     /// Reads every table of `perf kvm stat report` in a text.
+    ///
+    /// Lines may be wrapped, quoted or cut, as mail leaves them, and other text may stand between
+    /// the tables. Figures that contradict each other are warnings. A line that cannot be read is an
+    /// error, with its number, and then nothing is written.
     Perf(Perf),
 }
 
-/// Lines may be wrapped, quoted or cut, as mail leaves them, and other text may stand between the
-/// tables. Figures that contradict each other are warnings. A line that cannot be read is an error,
-/// with its number, and then nothing is written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     perf kvm stat report > exits.txt 2>&1; trapline import perf exits.txt\n  \
