@@ -4,12 +4,22 @@ use super::{Comparison, Counted, Figure, ratio};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Sets counts and mean times beside each other, with the ratios B to A; rows by falling count.
-/// What differs is a count: the times are those of two machines.
+/// Sets counts, their parts of what is listed, and mean times beside each other, with the ratios B to
+/// A; rows by falling count. What differs is a count: the times are those of two machines.
 pub fn counts(a: &Counted, b: &Counted) -> Comparison {
     let mut text = format!(
-        "A: {}\nB: {}\n\n{:>40} {:>10} {:>10} {:>9} {:>12} {:>12} {:>9}\n",
-        a.name, b.name, a.head, "count A", "count B", "B/A", "mean A", "mean B", "B/A"
+        "A: {}\nB: {}\n\n{:>40} {:>10} {:>10} {:>9} {:>8} {:>8} {:>12} {:>12} {:>9}\n",
+        a.name,
+        b.name,
+        a.head,
+        "count A",
+        "count B",
+        "B/A",
+        "part A",
+        "part B",
+        "mean A",
+        "mean B",
+        "B/A"
     );
     let names: BTreeSet<_> = a.rows.keys().chain(b.rows.keys()).collect();
     let count = |side: &Counted, name: &str| side.rows.get(name).map_or(0, |row| row.count);
@@ -25,8 +35,10 @@ pub fn counts(a: &Counted, b: &Counted) -> Comparison {
         let (mean_a, mean_b) = (mean(row_a), mean(row_b));
         let _ = writeln!(
             text,
-            "{name:>40} {count_a:>10} {count_b:>10} {:>9} {:>12} {:>12} {:>9}",
+            "{name:>40} {count_a:>10} {count_b:>10} {:>9} {:>8} {:>8} {:>12} {:>12} {:>9}",
             times(counts),
+            part(a, row_a),
+            part(b, row_b),
             micros(mean_a),
             micros(mean_b),
             times(mean_a.zip(mean_b)),
@@ -64,10 +76,22 @@ fn cell(side: &Counted, row: Option<&Figure>) -> String {
     }
 }
 
+/// A row's part of what is listed.
+fn part(side: &Counted, row: Option<&Figure>) -> String {
+    let listed: u128 = side.rows.values().map(|row| u128::from(row.count)).sum();
+    let part = |row: &Figure| format!("{:.2}%", row.count as f64 * 100.0 / listed as f64);
+    row.filter(|_| listed > 0).map_or_else(|| "-".into(), part)
+}
+
 fn micros(nanos: Option<f64>) -> String {
     nanos.map_or_else(|| "-".into(), |nanos| format!("{:.2}us", nanos / 1000.0))
 }
 
+/// The ratio; with an exponent where decimals would not show it.
 fn times(pair: Option<(f64, f64)>) -> String {
-    pair.map_or_else(|| "-".into(), |(a, b)| ratio(a, b))
+    match pair {
+        Some((a, b)) if b > 0.0 && b / a < 0.001 => format!("{:.2e}", b / a),
+        Some((a, b)) => ratio(a, b),
+        None => "-".into(),
+    }
 }

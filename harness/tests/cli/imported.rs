@@ -13,7 +13,7 @@ fn compare_sets_an_import_beside_a_scenario() {
     let same = same.expect(0, &["B: last#self-ipi::hlt", "no counts differ"]);
     let row = same.out.lines().find(|line| line.trim_start().starts_with("hlt ")).unwrap();
     let cells: Vec<_> = row.split_whitespace().collect();
-    assert_eq!(cells[..5], ["hlt", "10", "10", "1.000", "0.40us"]);
+    assert_eq!(cells[..7], ["hlt", "10", "10", "1.000", "33.33%", "33.33%", "0.40us"]);
     workspace
         .trapline(&["compare", "last#self-ipi::hlt", &format!("{}#1", data("backing-page.txt"))])
         .expect(1, &["interrupt", "10042", "8 counts differ"]);
