@@ -2,8 +2,8 @@
 //!
 //! A payload is one file in `src/bin`: a [`payload!`] block that names its parameters, and a
 //! function. The runtime enters it in 64-bit mode with a stack, a GDT and an IDT of its own, and
-//! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`smp`]), counters and a place to
-//! meet for its vCPUs ([`count`], [`barrier`]), and calls ([`call`]). Nothing here knows hv-core: only
+//! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`reference`], [`smp`]), counters and a
+//! place to meet for its vCPUs ([`count`], [`barrier`]), and calls ([`call`]). Nothing here knows hv-core: only
 //! `trapline-abi`.
 //!
 //! A payload owns its whole machine, and what it breaks is a result. So the runtime's functions
@@ -21,7 +21,9 @@ pub mod cpu;
 pub mod interrupt;
 pub mod ioapic;
 pub mod laboratory;
+pub mod page;
 pub mod payload;
+pub mod reference;
 pub mod rtc;
 pub mod rule;
 pub mod smp;

@@ -1,8 +1,11 @@
 //! Hyper-V's synthetic interrupt controller.
 
+pub mod timer;
+
 use crate::cpu::write_msr;
 
 const GUEST_OS_ID: u32 = 0x4000_0000;
+const SIMP: u32 = 0x4000_0083;
 const SINT0: u32 = 0x4000_0090;
 /// SINT: masked.
 pub const MASKED: u64 = 1 << 16;
@@ -13,6 +16,11 @@ pub const AUTO_EOI: u64 = 1 << 17;
 pub fn identify() {
     // Open source, no vendor.
     write_msr(GUEST_OS_ID, 1 << 63);
+}
+
+/// Says where messages go: the address of a page.
+pub fn set_message_page(address: u64) {
+    write_msr(SIMP, address | 1);
 }
 
 /// Writes source `n`.

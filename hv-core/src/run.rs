@@ -127,7 +127,7 @@ fn after(block: &mut VcpuBlock, handled: Handled, exited_at: u64) -> Turn {
         return leave(block, Left::ExitBudget);
     }
     match next {
-        Next::Enter | Next::Registers => {}
+        Next::Enter | Next::Registers => tell(block, exited_at),
         Next::Interrupt => {
             svm::gif::take_pending();
             if scenario::is_over() {
@@ -164,6 +164,15 @@ fn after(block: &mut VcpuBlock, handled: Handled, exited_at: u64) -> Turn {
     match enter(block) {
         None => Turn::Enter,
         Some(left) => leave(block, left),
+    }
+}
+
+/// What the exit at TSC `at` left to be told to the guest, and what that brings.
+fn tell(block: &mut VcpuBlock, at: u64) {
+    let VcpuBlock { world, vcpu, vm, memory, .. } = block;
+    vcpu.tell(memory, vm.clock.at(at));
+    if vcpu.lapic.event_request {
+        events::evaluate(vm, vcpu, world.vmcb(), memory);
     }
 }
 
@@ -355,8 +364,9 @@ pub fn block(block: &mut VcpuBlock) -> Option<Left> {
             events::evaluate(vm, vcpu, world.vmcb(), memory);
             return None;
         }
-        let deadline = block.vcpu.lapic.next_deadline().min(block.vm.next_deadline());
-        if block.vm.vcpus == 1 && deadline == Ns::NEVER {
+        let nothing_comes =
+            || block.vcpu.next_deadline() == Ns::NEVER && block.vm.next_deadline() == Ns::NEVER;
+        if block.vm.vcpus == 1 && nothing_comes() {
             return Some(Left::Stuck);
         }
         let wanted = next_alarm(block).min(block.core.schedule.get().wakes_at());
@@ -401,8 +411,8 @@ fn sleep_among_others(block: &VcpuBlock) -> bool {
 
 /// As [`let_time_pass`], but nothing is evaluated: the vCPU is not about to be entered.
 fn let_time_pass_halted(block: &mut VcpuBlock, now: u64) {
-    let VcpuBlock { vcpu, vm, .. } = block;
+    let VcpuBlock { vcpu, vm, memory, .. } = block;
     let time = vm.clock.at(now);
-    vcpu.lapic.advance(time);
+    vcpu.advance(memory, time);
     vm.advance(vcpu, time);
 }

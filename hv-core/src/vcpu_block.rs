@@ -104,7 +104,7 @@ impl VcpuBlock {
     #[inline(always)]
     pub fn next_deadline(&self) -> u64 {
         let devices = if self.vcpu.index == 0 { self.vm.next_deadline() } else { Ns::NEVER };
-        let deadline = self.vcpu.lapic.next_deadline().min(devices);
+        let deadline = self.vcpu.next_deadline().min(devices);
         if deadline == Ns::NEVER {
             return u64::MAX;
         }

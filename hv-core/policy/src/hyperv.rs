@@ -1,25 +1,30 @@
-//! Hyper-V's interface: identification, hypercall page, reference counter and SynIC.
+//! Hyper-V's interface: identification, hypercall page, reference time, SynIC and synthetic timers.
 //!
-//! [`Partition`] is what a VM has once, [`Synic`] what each vCPU has; the MSRs of both are read and
-//! written here. Behaviour is KVM 6.12's, with the MSRs that the guest's CPUID does not offer
-//! refused as under `hv-enforce-cpuid`. Synthetic timers, the VP assist page and the APIC MSRs
-//! are not offered.
+//! [`Partition`] is what a VM has once, [`Synic`] and [`Timers`] what each vCPU has; the MSRs of all are
+//! read and written here. Behaviour is KVM 6.12's, with the MSRs that the guest's CPUID does not
+//! offer refused as under `hv-enforce-cpuid`. The VP assist page and the APIC MSRs are not offered.
 //!
-//! Nothing here touches guest memory: a write answers with the [`Effect`] that the caller owes.
+//! No MSR touches guest memory: a write answers with the [`Effect`] that the caller owes.
 
 mod auto_eoi;
+pub mod expiry;
 pub mod message;
 mod partition;
+mod reference;
 mod synic;
 #[cfg(test)]
 mod tests;
+pub mod timer;
+mod timers;
 
 use crate::fault::Gp;
 use crate::inhibit::Inhibits;
 use crate::time::Ns;
 pub use auto_eoi::DecrementRule;
 pub use partition::Partition;
+pub use reference::ReferenceClock;
 pub use synic::Synic;
+pub use timers::Timers;
 
 /// GUEST_OS_ID: who the guest says it is.
 pub const GUEST_OS_ID: u32 = 0x4000_0000;
@@ -29,6 +34,12 @@ pub const HYPERCALL: u32 = 0x4000_0001;
 pub const VP_INDEX: u32 = 0x4000_0002;
 /// TIME_REF_COUNT: guest time in units of 100 ns.
 pub const TIME_REF_COUNT: u32 = 0x4000_0020;
+/// REFERENCE_TSC: where the page is by which the guest computes that from its TSC.
+pub const REFERENCE_TSC: u32 = 0x4000_0021;
+/// TSC_FREQUENCY, in Hz.
+pub const TSC_FREQUENCY: u32 = 0x4000_0022;
+/// APIC_FREQUENCY, in Hz.
+pub const APIC_FREQUENCY: u32 = 0x4000_0023;
 /// SCONTROL: enables the SynIC.
 pub const SCONTROL: u32 = 0x4000_0080;
 /// SVERSION: the SynIC's version.
@@ -43,6 +54,13 @@ pub const EOM: u32 = 0x4000_0084;
 pub const SINT0: u32 = 0x4000_0090;
 /// SINT15, the last one.
 pub const SINT15: u32 = SINT0 + 15;
+
+/// STIMER0_CONFIG; each timer has a CONFIG and a COUNT.
+pub const STIMER0_CONFIG: u32 = 0x4000_00b0;
+/// STIMER0_COUNT.
+pub const STIMER0_COUNT: u32 = STIMER0_CONFIG + 1;
+/// STIMER3_COUNT, the last register of the last timer.
+pub const STIMER3_COUNT: u32 = STIMER0_CONFIG + 7;
 
 /// What a write owes the guest beyond the register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +79,16 @@ pub enum Effect {
         /// Guest-physical address, page-aligned.
         address: u64,
     },
+    /// The page at that guest-physical address, which need not be in RAM, becomes the reference TSC
+    /// page: [`ReferenceClock::publish`].
+    ReferencePage {
+        /// Guest-physical address, page-aligned.
+        address: u64,
+    },
     /// The guest emptied a message slot: senders that wait for one may try again.
     EndOfMessage,
+    /// A timer changed: it may be due ([`crate::vcpu::Vcpu::tell`]), and the vCPU's deadline another one.
+    TimerChanged,
     /// A SINT changed, and with it perhaps the inhibits.
     SintChanged {
         /// How often AVIC was inhibited or released, each time with a kick of every vCPU (INH-1).
@@ -75,7 +101,14 @@ pub enum Effect {
 ///
 /// # Errors
 /// `#GP` if the MSR is not offered (HV-006, HV-021, HV-022).
-pub fn read_msr(partition: &Partition, synic: &Synic, msr: u32, now: Ns) -> Result<u64, Gp> {
+#[inline(never)]
+pub fn read_msr(
+    partition: &Partition,
+    synic: &Synic,
+    timers: &Timers,
+    msr: u32,
+    now: Ns,
+) -> Result<u64, Gp> {
     if !partition.offered() {
         return Err(Gp);
     }
@@ -83,8 +116,12 @@ pub fn read_msr(partition: &Partition, synic: &Synic, msr: u32, now: Ns) -> Resu
         GUEST_OS_ID => Ok(partition.guest_os_id()),
         HYPERCALL => Ok(partition.hypercall()),
         VP_INDEX => Ok(synic.vp_index().into()),
-        TIME_REF_COUNT => Ok(now.0 / 100),
+        TIME_REF_COUNT => Ok(timers.clock.at(now)),
+        REFERENCE_TSC => Ok(partition.reference_tsc()),
+        TSC_FREQUENCY => Ok(timers.clock.tsc_hz()),
+        APIC_FREQUENCY => Ok(reference::APIC_HZ),
         SCONTROL..=EOM | SINT0..=SINT15 => synic.read(msr),
+        STIMER0_CONFIG..=STIMER3_COUNT => Ok(timers.read(msr - STIMER0_CONFIG)),
         _ => Err(Gp),
     }
 }
@@ -94,12 +131,15 @@ pub fn read_msr(partition: &Partition, synic: &Synic, msr: u32, now: Ns) -> Resu
 /// # Errors
 /// `#GP`, and nothing changes, if the MSR is not offered or not writable, or the value is not
 /// allowed.
+#[inline(never)]
 pub fn write_msr(
     partition: &mut Partition,
     synic: &mut Synic,
+    timers: &mut Timers,
     inhibits: &mut Inhibits,
     msr: u32,
     value: u64,
+    now: Ns,
 ) -> Result<Effect, Gp> {
     if !partition.offered() {
         return Err(Gp);
@@ -110,7 +150,12 @@ pub fn write_msr(
             Ok(Effect::None)
         }
         HYPERCALL => partition.set_hypercall(value),
+        REFERENCE_TSC => Ok(partition.set_reference_tsc(value)),
         SCONTROL..=EOM | SINT0..=SINT15 => synic.write(partition, inhibits, msr, value),
+        STIMER0_CONFIG..=STIMER3_COUNT => {
+            timers.write(msr - STIMER0_CONFIG, value, now);
+            Ok(Effect::TimerChanged)
+        }
         _ => Err(Gp),
     }
 }

@@ -193,7 +193,8 @@ fn read(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &Vmcb, msr: u32, now: Ns) -> Result<
         // VMRUN needs SVME in every guest's EFER; the guest never had it.
         EFER => vmcb.save.efer & !efer::SVME,
         HYPERV_FIRST..=HYPERV_LAST => {
-            return hyperv::read_msr(&vm.devices().partition, &vcpu.synic, msr, now);
+            let Vcpu { synic, stimers, .. } = vcpu;
+            return hyperv::read_msr(&vm.devices().partition, synic, stimers, msr, now);
         }
         KVM_PV_EOI if vm.machine.kvm => vcpu.pv_eoi.read_msr(),
         _ => return Err(Gp),
@@ -230,7 +231,7 @@ fn write<M: GuestMemory>(
             vcpu.rearm = true;
         }
         EFER => write_efer(vcpu, vmcb, value)?,
-        HYPERV_FIRST..=HYPERV_LAST => write_hyperv(vm, vcpu, memory, msr, value)?,
+        HYPERV_FIRST..=HYPERV_LAST => write_hyperv(vm, vcpu, memory, msr, value, now)?,
         KVM_PV_EOI if vm.machine.kvm => vcpu.pv_eoi.write_msr(value, vm.memory)?,
         _ => return Err(Gp),
     }
@@ -251,16 +252,20 @@ fn write_efer(vcpu: &mut Vcpu, vmcb: &mut Vmcb, value: u64) -> Result<(), Gp> {
     Ok(())
 }
 
+#[cold]
+#[inline(never)]
 fn write_hyperv<M: GuestMemory>(
     vm: &mut Vm,
     vcpu: &mut Vcpu,
     memory: &M,
     msr: u32,
     value: u64,
+    now: Ns,
 ) -> Result<(), Gp> {
     let effect = {
         let Devices { partition, inhibits, .. } = &mut *vm.devices();
-        hyperv::write_msr(partition, &mut vcpu.synic, inhibits, msr, value)?
+        let Vcpu { synic, stimers, .. } = vcpu;
+        hyperv::write_msr(partition, synic, stimers, inhibits, msr, value, now)?
     };
     match effect {
         hyperv::Effect::WriteBytes { address, bytes } => {
@@ -273,13 +278,17 @@ fn write_hyperv<M: GuestMemory>(
                 memory.write_u8(address + at, 0);
             }
         }
+        hyperv::Effect::ReferencePage { address } => {
+            vcpu.stimers.page = Some(address);
+            vcpu.rearm = true;
+        }
         hyperv::Effect::SintChanged { transitions } if transitions > 0 && vm.features.avic => {
             inhibits::announce(vm, vcpu);
         }
-        // Nobody posts messages yet.
-        hyperv::Effect::None
-        | hyperv::Effect::EndOfMessage
-        | hyperv::Effect::SintChanged { .. } => {}
+        // What is due is told before the next entry, as by KVM: the run loop calls `Vcpu::tell`.
+        hyperv::Effect::TimerChanged => vcpu.rearm = true,
+        hyperv::Effect::EndOfMessage => vcpu.rearm |= vcpu.stimers.retry(),
+        hyperv::Effect::None | hyperv::Effect::SintChanged { .. } => {}
     }
     Ok(())
 }

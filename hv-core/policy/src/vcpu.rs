@@ -5,9 +5,10 @@ use crate::cpuid::{self, CpuidTable, Host};
 use crate::decode::Decoder;
 use crate::events::Events;
 use crate::gprs::Gprs;
-use crate::hyperv::Synic;
+use crate::hyperv::{ReferenceClock, Synic, Timers, expiry};
 use crate::laboratory::Laboratory;
 use crate::lapic::{Lapic, TscClock};
+use crate::memory::GuestMemory;
 use crate::pv_eoi::PvEoi;
 use crate::time::Ns;
 use trapline_abi::plan::Machine;
@@ -50,6 +51,8 @@ pub struct Vcpu {
     pub armed: Ns,
     /// Its SynIC.
     pub synic: Synic,
+    /// Its synthetic timers.
+    pub stimers: Timers,
     /// Its paravirtual EOI.
     pub pv_eoi: PvEoi,
     /// Its CPUID answers.
@@ -92,6 +95,7 @@ impl Vcpu {
             rearm: true,
             armed: Ns::NEVER,
             synic: Synic::new(index),
+            stimers: Timers::new(ReferenceClock::new(tsc_khz)),
             pv_eoi: PvEoi::new(),
             cpuid: CpuidTable::new(machine, host, cpuid::Vcpu { apic_id: index, count }),
             decoder: Decoder::new(),
@@ -99,6 +103,37 @@ impl Vcpu {
             avic: VcpuAvic { update: true, ..VcpuAvic::default() },
             laboratory: Laboratory::default(),
         }
+    }
+
+    /// When its timers, that of the local APIC and the synthetic ones, have something to do next.
+    #[inline(always)]
+    pub fn next_deadline(&self) -> Ns {
+        self.lapic.next_deadline().min(self.stimers.next_deadline())
+    }
+
+    /// Lets its timers expire whose time has come at `now`.
+    #[inline]
+    pub fn advance<M: GuestMemory>(&mut self, memory: &M, now: Ns) {
+        self.lapic.advance(now);
+        self.expire_stimers(memory, now);
+    }
+
+    /// Lets the synthetic ones expire.
+    #[inline]
+    pub fn expire_stimers<M: GuestMemory>(&mut self, memory: &M, now: Ns) {
+        if self.stimers.next_deadline() <= now {
+            expiry::expire(&mut self.stimers, &self.synic, &mut self.lapic, memory, now);
+        }
+    }
+
+    /// After an exit that asked for it by [`Vcpu::rearm`]: what the guest gets by memory before it goes on, its
+    /// reference TSC page and timers that are due at `now`.
+    #[inline]
+    pub fn tell<M: GuestMemory>(&mut self, memory: &M, now: Ns) {
+        if let Some(page) = self.stimers.page.take() {
+            self.stimers.clock.publish(memory, page);
+        }
+        self.expire_stimers(memory, now);
     }
 
     /// Remembers to kick a vCPU's core, if that is necessary.

@@ -22,8 +22,15 @@ const HYPERV_VERSION: u32 = 10 << 16;
 /// Hyper-V privileges: exactly the MSRs of [`crate::hyperv`] (HV-005, HV-006).
 const TIME_REF_COUNT: u32 = 1 << 1;
 const SYNIC: u32 = 1 << 2;
+const SYNTHETIC_TIMERS: u32 = 1 << 3;
 const HYPERCALL: u32 = 1 << 5;
 const VP_INDEX: u32 = 1 << 6;
+const REFERENCE_TSC: u32 = 1 << 9;
+const FREQUENCIES: u32 = 1 << 11;
+/// Leaf 4000_0003h EDX: the same frequencies, once more.
+const FREQUENCIES_AVAILABLE: u32 = 1 << 8;
+/// Leaf 4000_0003h EDX: synthetic timers may interrupt without a message.
+const DIRECT_TIMERS: u32 = 1 << 19;
 /// Spin as long as you like: there is no HvCallNotifyLongSpinWait.
 const NEVER_NOTIFY: u32 = u32::MAX;
 
@@ -51,8 +58,10 @@ fn fill_hyperv(table: &mut CpuidTable, host: &Host) {
     let [interface] = words(&HYPERV_INTERFACE);
     table.put(BASE + 1, Registers { eax: interface, ..zero });
     table.put(BASE + 2, Registers { eax: HYPERV_BUILD, ebx: HYPERV_VERSION, ..zero });
-    let privileges = TIME_REF_COUNT | SYNIC | HYPERCALL | VP_INDEX;
-    table.put(BASE + 3, Registers { eax: privileges, ..zero });
+    let time = TIME_REF_COUNT | REFERENCE_TSC | FREQUENCIES;
+    let eax = time | SYNIC | SYNTHETIC_TIMERS | HYPERCALL | VP_INDEX;
+    let edx = FREQUENCIES_AVAILABLE | DIRECT_TIMERS;
+    table.put(BASE + 3, Registers { eax, edx, ..zero });
     // No recommendation: neither MSRs for the APIC (bit 3) nor against AutoEOI (bit 9).
     let ecx = host.physical_bits.into();
     table.put(BASE + 4, Registers { ebx: NEVER_NOTIFY, ecx, ..zero });

@@ -105,14 +105,14 @@ fn hv_003_005_007_010_hyperv_offers_what_is_implemented() {
     assert_eq!(signature(&table, 0x4000_0000), b"Microsoft Hv");
     assert_eq!(table.get(0x4000_0001, 0).eax, 0x3123_7648);
     let privileges = table.get(0x4000_0003, 0);
-    assert_eq!((privileges.eax, privileges.ebx, privileges.edx), (0x66, 0, 0));
+    assert_eq!((privileges.eax, privileges.ebx, privileges.edx), (0xa6e, 0, 0x8_0100));
     assert_eq!(table.get(0x4000_0004, 0).eax, 0);
     assert_eq!(table.get(0x4000_0005, 0).eax, 3);
 }
 
 #[test]
 fn hv_006_the_privileges_are_those_of_the_msrs() {
-    use crate::hyperv::{self, Partition, Synic};
+    use crate::hyperv::{self, Partition, ReferenceClock, Synic, Timers};
     let gates = [
         (0, 0x4000_0010),
         (1, hyperv::TIME_REF_COUNT),
@@ -130,7 +130,9 @@ fn hv_006_the_privileges_are_those_of_the_msrs() {
     let privileges = table(&ALL).get(0x4000_0003, 0).eax;
     let partition = Partition::new(true, 1 << 20);
     for (bit, msr) in gates {
-        let served = hyperv::read_msr(&partition, &Synic::new(0), msr, crate::time::Ns(0)).is_ok();
+        let timers = Timers::new(ReferenceClock::new(1_000_000));
+        let now = crate::time::Ns(0);
+        let served = hyperv::read_msr(&partition, &Synic::new(0), &timers, msr, now).is_ok();
         assert_eq!(served, privileges >> bit & 1 != 0, "bit {bit}, MSR {msr:#x}");
     }
 }

@@ -50,6 +50,11 @@ pub enum Delivery {
     },
 }
 
+/// Whether a slot holds a message.
+pub fn is_full(slot: &[u8; SLOT_SIZE]) -> bool {
+    slot[TYPE] != [0; 4]
+}
+
 impl<'a> Message<'a> {
     /// A message of that type, which is not 0, with at most [`MAX_PAYLOAD`] bytes.
     pub const fn new(kind: u32, origin: u64, payload: &'a [u8]) -> Option<Self> {
@@ -61,7 +66,7 @@ impl<'a> Message<'a> {
 
     /// Puts the message into a slot, unless that is full (HV-056, HV-057).
     pub fn post(&self, slot: &mut [u8; SLOT_SIZE]) -> Posted {
-        if slot[TYPE] != [0; 4] {
+        if is_full(slot) {
             slot[FLAGS] |= PENDING;
             return Posted::Busy;
         }

@@ -22,6 +22,7 @@ pub struct Partition {
     memory: u64,
     guest_os_id: u64,
     hypercall: u64,
+    reference_tsc: u64,
 }
 
 impl Partition {
@@ -36,6 +37,7 @@ impl Partition {
             memory,
             guest_os_id: 0,
             hypercall: 0,
+            reference_tsc: 0,
         }
     }
 
@@ -43,6 +45,7 @@ impl Partition {
     pub const fn reset(&mut self) {
         self.guest_os_id = 0;
         self.hypercall = 0;
+        self.reference_tsc = 0;
     }
 
     /// Whether the guest's CPUID has Hyper-V.
@@ -65,6 +68,20 @@ impl Partition {
     /// The value of HYPERCALL.
     pub const fn hypercall(&self) -> u64 {
         self.hypercall
+    }
+
+    /// The value of REFERENCE_TSC.
+    pub const fn reference_tsc(&self) -> u64 {
+        self.reference_tsc
+    }
+
+    /// KVM takes every value, also that of a page that is not there (HV-166: as written).
+    pub(super) const fn set_reference_tsc(&mut self, value: u64) -> Effect {
+        self.reference_tsc = value;
+        if value & ENABLE == 0 {
+            return Effect::None;
+        }
+        Effect::ReferencePage { address: value & !PAGE }
     }
 
     pub(super) const fn set_guest_os_id(&mut self, value: u64) {

@@ -1,8 +1,10 @@
 //! The rules of the interface, as the guests of a small VM see them.
 
 mod count;
+mod reference;
 mod registers;
 mod sints;
+mod timers;
 
 use super::*;
 use crate::inhibit::Reason;
@@ -17,6 +19,7 @@ struct Vm {
     partition: Partition,
     synics: Vec<Synic>,
     inhibits: Inhibits,
+    timers: Vec<Timers>,
     now: Ns,
 }
 
@@ -26,17 +29,27 @@ impl Vm {
             partition: Partition::new(true, RAM),
             synics: (0..vcpus).map(Synic::new).collect(),
             inhibits: Inhibits::new(0),
+            timers: (0..vcpus).map(|_| Timers::new(ReferenceClock::new(1_000_000))).collect(),
             now: Ns(0),
         }
     }
 
+    fn with_tsc(khz: u32, vcpus: u32) -> Self {
+        let timers = (0..vcpus).map(|_| Timers::new(ReferenceClock::new(khz))).collect();
+        Self { timers, ..Self::new(vcpus) }
+    }
+
+    fn clock(&self) -> ReferenceClock {
+        self.timers[0].clock
+    }
+
     fn read(&self, vcpu: usize, msr: u32) -> Result<u64, Gp> {
-        read_msr(&self.partition, &self.synics[vcpu], msr, self.now)
+        read_msr(&self.partition, &self.synics[vcpu], &self.timers[vcpu], msr, self.now)
     }
 
     fn write(&mut self, vcpu: usize, msr: u32, value: u64) -> Result<Effect, Gp> {
-        let synic = &mut self.synics[vcpu];
-        write_msr(&mut self.partition, synic, &mut self.inhibits, msr, value)
+        let (synic, timers) = (&mut self.synics[vcpu], &mut self.timers[vcpu]);
+        write_msr(&mut self.partition, synic, timers, &mut self.inhibits, msr, value, self.now)
     }
 
     fn sint(&mut self, vcpu: usize, sint: u32, value: u64) -> u8 {
