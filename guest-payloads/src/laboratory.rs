@@ -2,6 +2,7 @@
 //! of its own vCPU.
 
 use crate::call;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use trapline_abi::call::UNAVAILABLE;
 pub use trapline_abi::laboratory::{Field, Knob, Part};
 use trapline_defs::apic::offset;
@@ -234,4 +235,28 @@ pub fn avic(x2apic: bool) {
     let mode = if x2apic { v_intr::X2AVIC } else { 0 };
     change(control::V_INTR, 0xf | v_intr::X2AVIC, v_intr::AVIC | mode);
     clear();
+}
+
+static MODELED: AtomicBool = AtomicBool::new(false);
+
+/// As [`avic`], and CR8 is the guest's: a VMCB begins with its writes intercepted.
+pub fn take_over(x2apic: bool) {
+    avic(x2apic);
+    change(control::INTERCEPT_CR, 1 << 24, 0);
+    MODELED.store(try_poke(Field::Knob(Knob::Relaxed), 0), Relaxed);
+}
+
+/// Whether the processor that was taken over is a model, whose knobs and doorbells the laboratory has.
+pub fn is_modeled() -> bool {
+    MODELED.load(Relaxed)
+}
+
+/// V_TPR as the last exit left it.
+pub fn v_tpr() -> u64 {
+    control(control::V_INTR) & 0xf
+}
+
+/// Sets V_TPR as a hypervisor does.
+pub fn set_v_tpr(class: u8) {
+    change(control::V_INTR, 0xf, class.into());
 }

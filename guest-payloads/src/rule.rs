@@ -10,7 +10,7 @@
 use crate::laboratory::{self as lab, Field, Part, code, control, v_intr};
 use crate::{apic, call, cpu, interrupt};
 use core::arch::asm;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use trapline_defs::apic::{DEFAULT_BASE, offset};
 
 /// No exit, no fault.
@@ -210,14 +210,8 @@ pub fn write_cr8(value: u64) -> Came {
     Came { word: word(at, false), value }
 }
 
-static MODELED: AtomicBool = AtomicBool::new(false);
 /// Vectors that were taken, the last one in the low byte.
 static TAKEN: AtomicU64 = AtomicU64::new(0);
-
-/// Whether the processor under test is a model, whose knobs and doorbells the laboratory has.
-pub fn is_modeled() -> bool {
-    MODELED.load(Relaxed)
-}
 
 fn note(vector: u8) {
     TAKEN.store(TAKEN.load(Relaxed) << 8 | u64::from(vector), Relaxed);
@@ -236,12 +230,10 @@ pub fn take() -> u64 {
 pub fn open(x2apic: bool) {
     cpu::cli();
     interrupt::on_each(32..=254, note);
-    MODELED.store(lab::try_poke(Field::Knob(lab::Knob::BusyLeft), 0), Relaxed);
     apic::open(if x2apic { apic::Mode::X2Apic } else { apic::Mode::XApic });
     // What VMRUN refuses is an exit like any other from here on.
     lab::clear();
-    lab::avic(x2apic);
-    lab::change(control::INTERCEPT_CR, 1 << 24, 0);
+    lab::take_over(x2apic);
 }
 
 /// Turns AVIC on for a further vCPU, which calls this, on a backing page, after [`open`] on the first.
@@ -255,16 +247,6 @@ pub fn join(page: u8) {
     let mode = if apic::is_x2apic() { v_intr::X2AVIC } else { 0 };
     lab::change(control::V_INTR, 0xf | v_intr::X2AVIC, v_intr::AVIC | mode);
     lab::clear();
-}
-
-/// Sets V_TPR as a hypervisor does.
-pub fn set_v_tpr(class: u8) {
-    lab::change(control::V_INTR, 0xf, class.into());
-}
-
-/// V_TPR as the last exit left it.
-pub fn v_tpr() -> u64 {
-    lab::control(control::V_INTR) & 0xf
 }
 
 /// Makes the physical table's last index another one.
@@ -298,7 +280,7 @@ pub fn fresh() {
     }
     lab::set_page(0, offset::TPR, 0);
     lab::set_page(0, offset::PPR, 0);
-    set_v_tpr(0);
+    lab::set_v_tpr(0);
     set_last(7);
 }
 
@@ -330,6 +312,6 @@ fn rung() -> u64 {
 impl Rule {
     /// Exactly the cores of these guests got a doorbell, one each. A real processor tells nobody.
     pub fn rang(&mut self, guests: u64) -> &mut Self {
-        if is_modeled() { self.is(guests, rung()) } else { self }
+        if lab::is_modeled() { self.is(guests, rung()) } else { self }
     }
 }

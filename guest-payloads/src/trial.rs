@@ -1,7 +1,7 @@
 //! What the laboratory's payloads share: one stimulus after the other on the payload's own vCPU, and what
 //! came of each, as one word that a check can show.
 
-use crate::laboratory::{self as lab, Field, Knob, Part, control, v_intr};
+use crate::laboratory::{self as lab, Field, Part, control, v_intr};
 use crate::{apic, call, cpu, interrupt};
 use core::arch::naked_asm;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -16,7 +16,6 @@ static TAKEN: AtomicU64 = AtomicU64::new(0);
 /// Where the first of them came.
 static CAME_AT: AtomicU64 = AtomicU64::new(0);
 static ENDS: AtomicBool = AtomicBool::new(false);
-static MODELED: AtomicBool = AtomicBool::new(false);
 static X2APIC: AtomicBool = AtomicBool::new(false);
 
 fn note(vector: u8, rip: u64) {
@@ -39,21 +38,13 @@ pub fn prepare(x2apic: bool) {
 pub fn take_over(x2apic: bool) {
     prepare_handlers();
     X2APIC.store(x2apic, Relaxed);
-    lab::avic(x2apic);
-    // A VMCB begins with CR8 writes intercepted.
-    lab::change(control::INTERCEPT_CR, 1 << 24, 0);
-    MODELED.store(lab::try_poke(Field::Knob(Knob::Relaxed), 0), Relaxed);
+    lab::take_over(x2apic);
     fresh();
 }
 
 /// What is taken is noted.
 pub fn prepare_handlers() {
     interrupt::on_any(note);
-}
-
-/// Whether the processor is the model.
-pub fn is_modeled() -> bool {
-    MODELED.load(Relaxed)
 }
 
 /// Undoes what a trial left: AVIC on with an empty page, nothing pending, all priorities 0.
@@ -142,16 +133,6 @@ pub fn part(part: Part) -> u64 {
     if lab::exits() == 0 { u64::MAX } else { lab::peek(Field::Exit(0, part)) }
 }
 
-/// V_TPR, after an exit.
-pub fn v_tpr() -> u64 {
-    lab::control(control::V_INTR) & 0xf
-}
-
-/// Sets V_TPR.
-pub fn set_v_tpr(value: u64) {
-    lab::change(control::V_INTR, 0xf, value);
-}
-
 /// Sets a field in the hope that VMRUN refuses it: what [`outcome`] says.
 pub fn set_and_see(field: Field, value: u64) -> u64 {
     lab::clear();
@@ -162,7 +143,7 @@ pub fn set_and_see(field: Field, value: u64) -> u64 {
 /// Checks what the manual leaves open: on the model, which documents its choice. What silicon does is
 /// reported.
 pub fn chosen(label: &str, expected: u64, actual: u64) {
-    if is_modeled() {
+    if lab::is_modeled() {
         call::check(label, expected, actual);
     } else {
         call::value(label, actual);

@@ -15,19 +15,15 @@ pub mod predicate;
 pub mod quantity;
 pub mod table;
 
+use crate::files::Unreadable;
 use std::path::PathBuf;
 
 /// Why the claims cannot be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimsError {
     /// A file or folder cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Unreadable {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
     /// A claim file is not what it should be.
     #[error("{}: {why}", path.display())]
     Claims {

@@ -7,6 +7,7 @@
 //! - [`table`], [`compare`], [`bless`]: what is done with a result.
 //! - [`import`]: what perf printed elsewhere.
 //! - [`claims`]: what others measured and said, held against runs.
+//! - [`files`]: reading them.
 //! - [`rules`]: the conformance rules, and what exercises them.
 
 pub mod bless;
@@ -14,6 +15,7 @@ pub mod claims;
 pub mod compare;
 pub mod cost;
 pub mod doctor;
+pub mod files;
 pub mod formula;
 pub mod images;
 pub mod import;

@@ -16,19 +16,15 @@ pub mod report;
 pub mod sources;
 pub mod table;
 
+use crate::files::Unreadable;
 use std::path::PathBuf;
 
 /// Why the rules cannot be reported.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
     /// A file or folder cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Unreadable {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
     /// A rule file is not what it should be.
     #[error("{}: {why}", path.display())]
     Rules {
@@ -53,20 +49,4 @@ pub enum RulesError {
         /// What is wrong with it.
         why: String,
     },
-}
-
-/// Reads a file.
-fn text(path: &std::path::Path) -> Result<String, RulesError> {
-    let unreadable = |source| RulesError::Unreadable { path: path.into(), source };
-    std::fs::read_to_string(path).map_err(unreadable)
-}
-
-/// A folder's entries, sorted.
-fn entries(folder: &std::path::Path) -> Result<Vec<PathBuf>, RulesError> {
-    let unreadable = |source| RulesError::Unreadable { path: folder.into(), source };
-    let entries = std::fs::read_dir(folder).map_err(unreadable)?;
-    let paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>();
-    let mut paths = paths.map_err(unreadable)?;
-    paths.sort();
-    Ok(paths)
 }

@@ -35,7 +35,7 @@ fn run(Params { registers }: Params) {
 }
 
 fn doorbell_msr() {
-    if trial::is_modeled() {
+    if lab::is_modeled() {
         check("AVIC-150 RDMSR C001_011Bh is #GP", 1, lab::peek(Field::Doorbell));
         let refused = !lab::try_poke(Field::Doorbell, 1 << 12);
         check("AVIC-151 WRMSR of bit 12 is #GP", 1, refused.into());

@@ -151,7 +151,7 @@ fn entries() {
         .is(NOTHING, came.word)
         .is(1 << 2, posted(V))
         .rang(1 << (0x1ff - NO_CORE).min(63));
-    if rule::is_modeled() {
+    if lab::is_modeled() {
         let ring = lab::rings() << 32 | lab::peek(Field::Ring(0));
         Rule::new("AVIC-143 the host id rung").is(1 << 32 | 0x1ff, ring);
     }

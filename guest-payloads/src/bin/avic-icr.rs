@@ -95,11 +95,11 @@ fn information() {
     drop(rule);
 
     let mut rule = Rule::new("AVIC-105 the page holds a failed ICR");
-    for left in [0, u64::from(rule::is_modeled())] {
+    for left in [0, u64::from(lab::is_modeled())] {
         lab::try_poke(Field::Knob(Knob::BusyLeft), left);
         send(NOBODY, ASSERT | 0x5a);
         rule.is(halves(NOBODY, ASSERT | 0x5a), command());
-        if rule::is_modeled() {
+        if lab::is_modeled() {
             rule.is(left, u64::from(lab::page(0, offset::ICR) & BUSY != 0));
         }
     }

@@ -38,13 +38,13 @@ fn run(Params { registers }: Params) {
 /// TPR of the page, PPR of the page, V_TPR: a byte each.
 fn levels() -> u64 {
     let page = |register| u64::from(lab::page(0, register));
-    page(offset::TPR) << 16 | page(offset::PPR) << 8 | rule::v_tpr()
+    page(offset::TPR) << 16 | page(offset::PPR) << 8 | lab::v_tpr()
 }
 
 /// TPR of the page and V_TPR as a hypervisor sets them, each by itself.
 fn set_levels(tpr: u32, v_tpr: u8) {
     lab::set_page(0, offset::TPR, tpr);
-    rule::set_v_tpr(v_tpr);
+    lab::set_v_tpr(v_tpr);
 }
 
 fn request(vector: u8) {

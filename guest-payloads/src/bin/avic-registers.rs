@@ -55,11 +55,11 @@ fn both() {
     page("AVIC-021 ID", [offset::ID]);
     page("AVIC-022 version", [offset::VERSION]);
 
-    rule::set_v_tpr(3);
+    lab::set_v_tpr(3);
     lab::set_page(0, offset::TPR, 0x90);
     let came = read(offset::TPR);
     Rule::new("AVIC-023 TPR, not V_TPR").is(NOTHING, came.word).is(0x90, came.value);
-    rule::set_v_tpr(0);
+    lab::set_v_tpr(0);
     lab::set_page(0, offset::TPR, 0);
 
     faults("AVIC-024 APR faults", [offset::APR]);

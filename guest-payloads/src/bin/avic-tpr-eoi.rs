@@ -37,13 +37,13 @@ fn copies() {
     apic::write(TPR, 0x35);
     check("AVIC-077 TPR := 35h exits", NONE, outcome());
     check("AVIC-077 BP[080]", 0x35, page(TPR));
-    check("AVIC-077 V_TPR", 3, trial::v_tpr());
+    check("AVIC-077 V_TPR", 3, lab::v_tpr());
     check("AVIC-077 PPR with ISR empty", 0x35, page(PPR));
 
     fresh();
     cpu::write_cr8(5);
     check("AVIC-078 CR8 := 5 exits", NONE, outcome());
-    check("AVIC-078 V_TPR", 5, trial::v_tpr());
+    check("AVIC-078 V_TPR", 5, lab::v_tpr());
     check("AVIC-078 BP[080]", 0x50, page(TPR));
     let has_avic = page(TPR) == 0x50;
 
@@ -57,7 +57,7 @@ fn copies() {
         lab::change(control::V_INTR, 0xf | v_intr::MASKING, 2 | masking);
         let (cr8, tpr) = (cpu::read_cr8(), apic::read(TPR));
         cpu::write_cr8(6);
-        let after = trial::v_tpr() << 8 | page(TPR);
+        let after = lab::v_tpr() << 8 | page(TPR);
         lab::change(control::V_INTR, 0, v_intr::MASKING);
         let label = |with, without| if masking != 0 { with } else { without };
         check(label("AVIC-079 CR8 is V_TPR", "AVIC-080 CR8 is V_TPR unmasked"), 2, cr8);
@@ -72,7 +72,7 @@ fn copies() {
     cpu::write_cr8(7);
     lab::change(control::INTERCEPT_CR, 1 << 24, 0);
     check("AVIC-081 intercepted CR8 write", one(code::WRITE_CR8), outcome());
-    check("AVIC-081 V_TPR", 0, trial::v_tpr());
+    check("AVIC-081 V_TPR", 0, lab::v_tpr());
     check("AVIC-081 BP[080]", 0, page(TPR));
 }
 
@@ -84,7 +84,7 @@ fn gating() {
     check("AVIC-082 BP[080] F0h, V_TPR 0: 40h", 0x40, trial::open());
 
     fresh();
-    trial::set_v_tpr(0xf);
+    lab::set_v_tpr(0xf);
     trial::request(0x40);
     check("AVIC-083 V_TPR F holds 40h", 0, trial::open());
     check("AVIC-083 IRR", 0x40, trial::top(IRR));
@@ -120,7 +120,7 @@ fn gating() {
 /// Only a strictly higher class is delivered.
 fn classes() {
     fresh();
-    trial::set_v_tpr(4);
+    lab::set_v_tpr(4);
     trial::request(0x4f);
     check("AVIC-086 V_TPR 4 holds 4Fh", 0, trial::open());
     trial::request(0x50);

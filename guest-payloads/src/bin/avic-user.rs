@@ -34,7 +34,7 @@ fn stores() {
         let came = in_ring_3(store, DEFAULT_BASE + u64::from(register), 0, value);
         rule.is(word, came).is(value, lab::page(0, register).into());
     }
-    rule.is(3, rule::v_tpr());
+    rule.is(3, lab::v_tpr());
 }
 
 fn msrs() {

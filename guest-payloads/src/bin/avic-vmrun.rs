@@ -80,7 +80,7 @@ fn refused(x2apic: bool) {
     chosen(rule, REFUSED, set(control::LOGICAL));
 
     // Without nested paging the guest would run on host memory, should VMRUN accept it.
-    if trial::is_modeled() {
+    if lab::is_modeled() {
         let without = lab::control(control::NESTED) & !1;
         let seen = set_and_see(Field::Control(control::NESTED), without);
         check("AVIC-010 no nested paging", REFUSED, seen);
@@ -115,7 +115,7 @@ fn ignored() {
 
     fresh();
     apic::write(TPR, 0x70);
-    check("AVIC-014 V_TPR is written back", 7, trial::v_tpr());
+    check("AVIC-014 V_TPR is written back", 7, lab::v_tpr());
 }
 
 /// Registers and delivery do not look at the vCPU's own entry.
@@ -229,11 +229,11 @@ fn moved() {
     lab::set_control(control::APIC_BAR, there);
     lab::clear();
     store(there + tpr, 0x60);
-    check("AVIC-176 V_TPR", 6, trial::v_tpr());
+    check("AVIC-176 V_TPR", 6, lab::v_tpr());
     check("AVIC-176 read", 0x60, load(there + tpr));
     check("AVIC-176 exits", NONE, outcome());
     store(APIC + tpr, 0x20);
-    check("AVIC-176 FEE0_0080h is no TPR", 6, trial::v_tpr());
+    check("AVIC-176 FEE0_0080h is no TPR", 6, lab::v_tpr());
     check("AVIC-176 nor BP[080]", 0x60, lab::page(0, TPR).into());
     lab::set_control(control::APIC_BAR, APIC);
 }
@@ -248,7 +248,7 @@ fn two_addresses() {
     cpu::flush(linear);
     lab::clear();
     store(linear + u64::from(TPR), 0x50);
-    check("AVIC-178 V_TPR, by the other address", 5, trial::v_tpr());
+    check("AVIC-178 V_TPR, by the other address", 5, lab::v_tpr());
     check("AVIC-178 first address", 0x50, apic::read(TPR));
     check("AVIC-178 other address", 0x50, load(linear + u64::from(TPR)));
     check("AVIC-178 exits", NONE, outcome());
@@ -280,5 +280,5 @@ fn plain() {
     trial::fresh_without_avic();
     apic::write(TPR, 0x70);
     check("AVIC-015 AVIC off: BP[080]", 0, lab::page(0, TPR).into());
-    check("AVIC-015 V_TPR", 0, trial::v_tpr());
+    check("AVIC-015 V_TPR", 0, lab::v_tpr());
 }

@@ -173,7 +173,7 @@ fn avic_pending() {
     check("IHLT-013 behind HLT", hlt + 1, trial::came_at());
 
     with(false, true, None);
-    trial::set_v_tpr(5);
+    lab::set_v_tpr(5);
     request(0x5f);
     sti_hlt();
     chosen("IHLT-016 V_TPR 5 masks 5Fh", IDLE_EXIT, outcome());

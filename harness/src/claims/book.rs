@@ -2,6 +2,7 @@
 
 use super::ClaimsError;
 use super::predicate::Predicate;
+use crate::files::{text, toml_files};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -52,21 +53,11 @@ struct File {
 /// A file that cannot be read or understood; a claim twice; one that says neither what must hold nor
 /// why that cannot be said, or both; a letter without a scenario, or a scenario that nothing names.
 pub fn load(folder: &Path) -> Result<Vec<Claim>, ClaimsError> {
-    let unreadable = |path: &Path| {
-        let path = path.to_owned();
-        move |source| ClaimsError::Unreadable { path, source }
-    };
-    let entries = std::fs::read_dir(folder).map_err(unreadable(folder))?;
-    let paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, _>>();
-    let mut paths = paths.map_err(unreadable(folder))?;
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    paths.sort();
     let mut claims = Vec::new();
     let mut ids = BTreeSet::new();
-    for path in &paths {
+    for path in toml_files(folder)? {
         let wrong = |why: String| ClaimsError::Claims { path: path.clone(), why };
-        let text = std::fs::read_to_string(path).map_err(unreadable(path))?;
-        let file: File = toml::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+        let file: File = toml::from_str(&text(&path)?).map_err(|e| wrong(e.to_string()))?;
         for mut claim in file.claim {
             claim.check().map_err(|why| wrong(format!("{}: {why}", claim.id)))?;
             let source = file.sources.get(&claim.source);

@@ -1,6 +1,7 @@
 //! The rules: one TOML file a set, one `[[rule]]` a rule.
 
-use super::{RulesError, entries, text};
+use super::RulesError;
+use crate::files::{text, toml_files};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -50,10 +51,7 @@ struct File {
 pub fn load(folder: &Path) -> Result<Vec<Rule>, RulesError> {
     let mut rules = Vec::new();
     let mut ids = BTreeSet::new();
-    for path in entries(folder)? {
-        if path.extension().is_none_or(|extension| extension != "toml") {
-            continue;
-        }
+    for path in toml_files(folder)? {
         let wrong = |why: String| RulesError::Rules { path: path.clone(), why };
         let file: File = toml::from_str(&text(&path)?).map_err(|e| wrong(e.to_string()))?;
         let set = path.file_stem().unwrap_or_default().to_string_lossy();

@@ -1,8 +1,9 @@
 //! How the host tests ended last: nextest's JUnit report.
 
+use super::RulesError;
 use super::report::Last;
 use super::sources::HostTest;
-use super::{RulesError, text};
+use crate::files::text;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 //! The host tests that there are, read from the Rust sources.
 
-use super::{RulesError, entries, text};
+use super::RulesError;
+use crate::files::{entries, text};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
