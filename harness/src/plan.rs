@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(read[0].params, 7u64.to_le_bytes());
         assert_eq!((read[1].name, read[1].payload), ("s::a", 0));
         assert_eq!(read[1].params, [3u64.to_le_bytes(), 1u64.to_le_bytes()].concat());
-        assert!(read[1].machine.hyperv && !read[0].machine.hyperv);
+        assert!(!read[1].machine.hyperv.is_empty() && read[0].machine.hyperv.is_empty());
         assert_eq!(read[1].seed, Some(abi::Seed::RtcKeepsC));
         assert_eq!((read[1].budget_ticks, read[1].budget_exits), (5, 6));
     }

@@ -13,7 +13,7 @@ pub(crate) use measured::last_exit_text;
 pub use measured::{Exit, Measured, MeasuredWindow};
 pub use store::{StoreError, last_path, read, save, save_last};
 
-use crate::suite::{Scenario, policy_word, seed_word};
+use crate::suite::{Scenario, machine_words, policy_word, seed_word};
 use crate::verdict::{Judgement, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -82,20 +82,15 @@ pub struct ScenarioResult {
 impl ScenarioResult {
     /// A scenario's description, with what it gave.
     pub fn new(scenario: &Scenario, measured: Option<Measured>, judgement: Judgement) -> Self {
-        let machine = scenario.machine;
         Self {
             suite: scenario.suite.clone(),
             name: scenario.name.clone(),
             payload: scenario.payload.clone(),
             params: scenario.params.0.iter().map(|s| (s.name.clone(), s.text())).collect(),
-            machine: [
-                ("x2apic", machine.x2apic),
-                ("tsc-deadline", machine.tsc_deadline),
-                ("kvm", machine.kvm),
-                ("hyperv", machine.hyperv),
-            ]
-            .map(|(name, value)| (name.to_owned(), value))
-            .into(),
+            machine: machine_words(scenario.machine)
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
             silicon: scenario.silicon.clone(),
             policy: policy_word(scenario.policy).into(),
             seed: scenario.seed.map(|seed| seed_word(seed).into()),

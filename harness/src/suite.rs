@@ -10,7 +10,8 @@
 //! payload = "self-ipi"
 //! matrix = { wait = ["hlt", "nop"] } # one scenario for each combination
 //! params = { n = 100 }
-//! machine = { x2apic = true }        # also tsc-deadline, kvm, hyperv
+//! machine = { x2apic = true }        # also tsc-deadline, and kvm and hyperv: true, or a list of
+//!                                    # switches, such as ["hv-vpindex", "hv-synic"]
 //! silicon = "none"                   # these five are the defaults
 //!                                    # or none, zen2, zen3, zen4, zen5, host; also "zen4 vnmi=off",
 //!                                    # "none idle-hlt=modeled", "zen4 avic=real x2avic=real"
@@ -57,6 +58,7 @@ mod error;
 mod expect;
 mod fields;
 mod load;
+mod machine;
 mod matrix;
 mod scenario;
 mod settings;
@@ -66,6 +68,7 @@ mod words;
 pub use error::SuiteError;
 pub use expect::{Expect, Rule, WindowExpect};
 pub use load::{Suite, load};
+pub use machine::machine_words;
 pub use scenario::{Budget, Scenario};
 pub use settings::{Setting, Settings};
 pub use subject::Subject;

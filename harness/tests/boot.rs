@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use trapline::target::{Accel, Boot, BootRun, Ending, Limits, Qemu, Start, probe_kvm, probe_tcg};
 use trapline::{iso, oracle};
-use trapline_abi::plan::{Clock, Machine, Module, Payload, Policy, Scenario, prefix, write_values};
+use trapline_abi::machine::Machine;
+use trapline_abi::plan::{Clock, Module, Payload, Policy, Scenario, prefix, write_values};
 use trapline_abi::record::{BootPath, Outcome};
 
 /// Two scenarios with a payload that is no ELF file: hv-core must refuse each and go on.
 fn plan() -> Vec<u8> {
-    let machine = Machine { x2apic: true, tsc_deadline: true, kvm: false, hyperv: false };
+    let machine = Machine::PLAIN;
     let scenario = |name| Scenario {
         name,
         payload: 0,

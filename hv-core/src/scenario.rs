@@ -21,7 +21,8 @@ use hv_core::model::{Model, Underneath};
 use hv_core::payload::Payload as Elf;
 use hv_core::traps::Traps;
 use trapline_abi::boot::GUEST_MEMORY;
-use trapline_abi::plan::{MAX_VCPUS, Machine, Payload, Policy, Scenario};
+use trapline_abi::machine::Machine;
+use trapline_abi::plan::{MAX_VCPUS, Payload, Policy, Scenario};
 use trapline_abi::record::{Level, Outcome, Record};
 use trapline_policy::avic::activation;
 use trapline_policy::avic::features::{Features, Offered};
@@ -280,17 +281,13 @@ fn prepare(bench: &Bench, scenario: &Scenario<'_>, elf: &Elf<'_>, silicon: Silic
     block.vcpu.gprs.rdi = trapline_abi::boot::BOOT_PAGE;
 }
 
-/// What a block has before there was a scenario.
-const NO_MACHINE: Machine =
-    Machine { x2apic: false, tsc_deadline: false, kvm: false, hyperv: false };
-
 const NO_PROCESSOR: Underneath =
     Underneath { host_id: 0, physical_bits: 36, closed_map: 0, soft_injection: false };
 
 /// Makes a shared part for blocks without a vCPU; before any core is opened.
 pub fn open() {
     // SAFETY: the first one.
-    unsafe { SHARED.place(Shared::new(&NO_MACHINE, None, GUEST_MEMORY)) };
+    unsafe { SHARED.place(Shared::new(&Machine::PLAIN, None, GUEST_MEMORY)) };
 }
 
 /// The block of a vCPU before there was a scenario.
@@ -306,7 +303,7 @@ pub fn idle_block(
     let shared: &'static Shared = unsafe { SHARED.share() };
     VcpuBlock {
         world,
-        vcpu: Vcpu::new(&NO_MACHINE, &host, core.clock.tsc_khz, 0, 1),
+        vcpu: Vcpu::new(&Machine::PLAIN, &host, core.clock.tsc_khz, 0, 1),
         account,
         model: Model::new(Silicon::NONE, Knobs::default(), NO_PROCESSOR),
         model_plays: false,
@@ -316,7 +313,7 @@ pub fn idle_block(
         traps: Traps::NONE,
         mailbox: shared.mailbox(0),
         last_exits: LastExits::new(),
-        vm: Vm::new(shared, &AVIC_TABLES, NO_MACHINE, None, GUEST_MEMORY, guest_clock, 0),
+        vm: Vm::new(shared, &AVIC_TABLES, Machine::PLAIN, None, GUEST_MEMORY, guest_clock, 0),
         // SAFETY: `boot` checked the memory map. Handles are one a vCPU, and only the boot core
         // clears and fills guest memory, while the others are parked.
         memory: unsafe { GuestRam::new() },

@@ -3,11 +3,13 @@
 use super::error::{SuiteError, suggest};
 use super::expect::{Expect, Reader};
 use super::fields::{Entry, Fields};
+use super::machine;
 use super::matrix::Bindings;
 use super::settings::{Settings, settle};
 use super::words::{POLICIES, SEEDS};
 use crate::payload::{Catalogue, Kind, Payload};
-use trapline_abi::plan::{MAX_VCPUS, Machine, Module, Policy, Seed};
+use trapline_abi::machine::Machine;
+use trapline_abi::plan::{MAX_VCPUS, Module, Policy, Seed};
 
 /// After how much a scenario is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +113,7 @@ pub(super) fn read(
         suite: suite.into(),
         name: fields.need("name").and_then(name)?,
         about: fields.or("about", String::new(), |e| e.text())?,
-        machine: fields.or("machine", MACHINE, machine)?,
+        machine: fields.or("machine", Machine::PLAIN, machine::read)?,
         silicon: axis("silicon").or("none".into(), silicon)?,
         policy: axis("policy").or(Policy::Kvm612, policy)?,
         module: fields.or("module", Module::DEFAULT, module)?,
@@ -181,20 +183,6 @@ fn module(entry: Entry<'_>) -> Result<Module, SuiteError> {
         avic: flag("avic", Module::DEFAULT.avic)?,
         enable_ipiv: flag("enable-ipiv", Module::DEFAULT.enable_ipiv)?,
         force_avic: flag("force-avic", Module::DEFAULT.force_avic)?,
-    })
-}
-
-/// The machine where the scenario says nothing.
-const MACHINE: Machine = Machine { x2apic: true, tsc_deadline: true, kvm: false, hyperv: false };
-
-fn machine(entry: Entry<'_>) -> Result<Machine, SuiteError> {
-    let fields = entry.fields("a machine", &["x2apic", "tsc-deadline", "kvm", "hyperv"])?;
-    let flag = |key, default| fields.or(key, default, |e| e.flag());
-    Ok(Machine {
-        x2apic: flag("x2apic", MACHINE.x2apic)?,
-        tsc_deadline: flag("tsc-deadline", MACHINE.tsc_deadline)?,
-        kvm: flag("kvm", MACHINE.kvm)?,
-        hyperv: flag("hyperv", MACHINE.hyperv)?,
     })
 }
 

@@ -73,7 +73,11 @@ fn a_matrix_makes_one_scenario_of_each_combination() {
 #[test]
 fn every_key_arrives() {
     let scenario = &read(GOOD).unwrap().scenarios[0];
-    assert!(scenario.machine.kvm && !scenario.machine.x2apic && scenario.machine.tsc_deadline);
+    assert!(
+        !scenario.machine.kvm.is_empty()
+            && !scenario.machine.x2apic
+            && scenario.machine.tsc_deadline
+    );
     assert_eq!(scenario.policy, Policy::Kvm612);
     assert_eq!(scenario.seed, Some(Seed::HltEvaluates));
     assert_eq!((scenario.vcpus, scenario.cores), (2, 1));
@@ -148,7 +152,17 @@ fn mistakes_are_reported_with_line_column_and_a_hint() {
             "kmv = true",
             "x.toml:12:13: unknown key `kmv` in a machine (did you mean `kvm`?)",
         ),
-        ("kvm = true", "kvm = 1", "x.toml:12:19: true or false is wanted here, not an integer"),
+        ("kvm = true", "kvm = 1", "x.toml:12:19: `kvm` is true, false, or a list of its switches"),
+        (
+            "kvm = true",
+            "kvm = ['kvm-pv-eio']",
+            "x.toml:12:20: unknown switch `kvm-pv-eio` (did you mean `kvm-pv-eoi`?)",
+        ),
+        (
+            "kvm = true",
+            "hyperv = ['hv-vpindex', 'hv-time', 'hv-stimer']",
+            "x.toml:12:22: `hv-stimer` needs `hv-synic`: add it to the list, or take `hv-stimer` out",
+        ),
         (
             "kvm-6.12",
             "kvm-6.11",

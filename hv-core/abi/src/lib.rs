@@ -16,11 +16,12 @@ pub mod descriptor;
 pub mod exit;
 pub mod frame;
 pub mod laboratory;
+pub mod machine;
 pub mod plan;
 pub mod record;
 
 /// Version of everything in this crate. Both sides refuse any other.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// What hv-core writes to QEMU's isa-debug-exit device; QEMU ends with `value << 1 | 1`.
 ///

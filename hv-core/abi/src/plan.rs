@@ -5,6 +5,7 @@
 //! from the blob, so hv-core needs no allocator to read it.
 
 use crate::frame::CRC;
+use crate::machine::Machine;
 use serde::{Deserialize, Serialize};
 
 /// The first bytes of a plan.
@@ -105,19 +106,6 @@ pub enum Seed {
     IncompleteIpiResent,
     /// A vCPU blocks without a look into its backing page (rules AVH-012, AVH-025).
     BlockWithoutLook,
-}
-
-/// The guest's machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Machine {
-    /// CPUID offers x2APIC.
-    pub x2apic: bool,
-    /// CPUID offers the TSC deadline mode of the APIC timer.
-    pub tsc_deadline: bool,
-    /// CPUID offers KVM's interface (leaf 4000_0000h, with PV EOI).
-    pub kvm: bool,
-    /// CPUID offers Hyper-V's interface with SynIC.
-    pub hyperv: bool,
 }
 
 /// A scenario.
@@ -310,7 +298,7 @@ mod tests {
             params: &[1, 0, 0, 0, 0, 0, 0, 0],
             vcpus: 1,
             cores: 1,
-            machine: Machine { x2apic: true, tsc_deadline: true, kvm: false, hyperv: false },
+            machine: Machine::PLAIN,
             silicon: "none",
             policy: Policy::Kvm612,
             module: Module::DEFAULT,

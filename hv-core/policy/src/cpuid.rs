@@ -8,11 +8,13 @@
 //! to emulate and does not (no SVM, XSAVE, MTRR, machine check, PAT), and nothing taken from the
 //! host but its name, so that the counts of a guest do not depend on where it runs.
 
+mod hyperv;
 mod hypervisor;
+mod kvm;
 #[cfg(test)]
 mod tests;
 
-use trapline_abi::plan::Machine;
+use trapline_abi::machine::Machine;
 
 /// The registers that CPUID writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

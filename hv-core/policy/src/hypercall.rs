@@ -15,7 +15,7 @@ const HV_INVALID_CODE: u64 = 2;
 /// Hyper-V's interface comes before KVM's as soon as the guest said who it is (rule HC-1).
 #[inline]
 pub fn answer(vm: &Vm, vmcb: &Vmcb, _number: u64) -> u64 {
-    if vm.machine.hyperv && vm.devices().partition.guest_os_id() != 0 {
+    if !vm.machine.hyperv.is_empty() && vm.devices().partition.guest_os_id() != 0 {
         HV_INVALID_CODE
     } else if vmcb.save.cpl != 0 {
         KVM_EPERM

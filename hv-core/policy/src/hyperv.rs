@@ -25,6 +25,7 @@ pub use partition::Partition;
 pub use reference::ReferenceClock;
 pub use synic::Synic;
 pub use timers::Timers;
+use trapline_abi::machine::HyperV;
 
 /// GUEST_OS_ID: who the guest says it is.
 pub const GUEST_OS_ID: u32 = 0x4000_0000;
@@ -97,6 +98,25 @@ pub enum Effect {
     },
 }
 
+/// The switch that offers an MSR; `None`: there is no such MSR.
+const fn switch(msr: u32) -> Option<HyperV> {
+    Some(match msr {
+        GUEST_OS_ID | HYPERCALL => HyperV::INTERFACE,
+        VP_INDEX => HyperV::VP_INDEX,
+        TIME_REF_COUNT | REFERENCE_TSC => HyperV::TIME,
+        TSC_FREQUENCY | APIC_FREQUENCY => HyperV::FREQUENCIES,
+        SCONTROL..=EOM | SINT0..=SINT15 => HyperV::SYNIC,
+        STIMER0_CONFIG..=STIMER3_COUNT => HyperV::STIMER,
+        _ => return None,
+    })
+}
+
+/// `#GP` unless the guest's CPUID offers the MSR (HV-006, HV-021, HV-022), as under QEMU's
+/// `hv-enforce-cpuid`.
+fn offered(partition: &Partition, msr: u32) -> Result<(), Gp> {
+    if switch(msr).is_some_and(|switch| partition.offers(switch)) { Ok(()) } else { Err(Gp) }
+}
+
 /// RDMSR by the guest of any MSR from 4000_0000h to 4000_01FFh.
 ///
 /// # Errors
@@ -109,9 +129,7 @@ pub fn read_msr(
     msr: u32,
     now: Ns,
 ) -> Result<u64, Gp> {
-    if !partition.offered() {
-        return Err(Gp);
-    }
+    offered(partition, msr)?;
     match msr {
         GUEST_OS_ID => Ok(partition.guest_os_id()),
         HYPERCALL => Ok(partition.hypercall()),
@@ -141,9 +159,7 @@ pub fn write_msr(
     value: u64,
     now: Ns,
 ) -> Result<Effect, Gp> {
-    if !partition.offered() {
-        return Err(Gp);
-    }
+    offered(partition, msr)?;
     match msr {
         GUEST_OS_ID => {
             partition.set_guest_os_id(value);

@@ -11,7 +11,7 @@ use crate::lapic::{Lapic, TscClock};
 use crate::memory::GuestMemory;
 use crate::pv_eoi::PvEoi;
 use crate::time::Ns;
-use trapline_abi::plan::Machine;
+use trapline_abi::machine::Machine;
 
 /// MSRs that are neither in the VMCB nor a device's.
 #[derive(Clone, Copy, Debug)]

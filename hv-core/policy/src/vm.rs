@@ -18,7 +18,8 @@ use crate::time::Ns;
 use crate::vcpu::Vcpu;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use spin::{Mutex, MutexGuard};
-use trapline_abi::plan::{Machine, Seed};
+use trapline_abi::machine::Machine;
+use trapline_abi::plan::Seed;
 use trapline_defs::apic::{Icr, offset};
 
 /// vCPUs that a VM can have.

@@ -1,6 +1,7 @@
 use super::*;
 use std::cell::RefCell;
 use trapline_abi::call::{CPUID_LEAF, SIGNATURE};
+use trapline_abi::machine::{HyperV, Kvm};
 
 const HOST: Host = Host {
     vendor: *b"AuthenticAMD",
@@ -8,8 +9,8 @@ const HOST: Host = Host {
     brand: *b"AMD EPYC 7642 48-Core Processor\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
     physical_bits: 40,
 };
-const ALL: Machine = Machine { x2apic: true, tsc_deadline: true, kvm: true, hyperv: true };
-const BARE: Machine = Machine { x2apic: false, tsc_deadline: false, kvm: false, hyperv: false };
+const ALL: Machine = Machine { kvm: Kvm::USUAL, hyperv: HyperV::USUAL, ..Machine::PLAIN };
+const BARE: Machine = Machine { x2apic: false, tsc_deadline: false, ..Machine::PLAIN };
 
 /// A vCPU that executes CPUID.
 struct Guest(RefCell<CpuidTable>);
@@ -43,7 +44,9 @@ fn every_machine_fits_in_the_table() {
     // `put` asserts that no slot is used twice.
     for bits in 0..16u8 {
         let has = |bit: u8| bits >> bit & 1 != 0;
-        let machine = Machine { x2apic: has(0), tsc_deadline: has(1), kvm: has(2), hyperv: has(3) };
+        let kvm = if has(2) { Kvm::all() } else { Kvm::empty() };
+        let hyperv = if has(3) { HyperV::all() } else { HyperV::empty() };
+        let machine = Machine { x2apic: has(0), tsc_deadline: has(1), kvm, hyperv };
         let table = table(&machine);
         assert_eq!(table.get(0, 0).eax, LAST_STANDARD);
     }
@@ -128,7 +131,7 @@ fn hv_006_the_privileges_are_those_of_the_msrs() {
         (13, 0x4000_0106),
     ];
     let privileges = table(&ALL).get(0x4000_0003, 0).eax;
-    let partition = Partition::new(true, 1 << 20);
+    let partition = Partition::new(HyperV::USUAL, 1 << 20);
     for (bit, msr) in gates {
         let timers = Timers::new(ReferenceClock::new(1_000_000));
         let now = crate::time::Ns(0);
@@ -139,7 +142,7 @@ fn hv_006_the_privileges_are_those_of_the_msrs() {
 
 #[test]
 fn kvm_moves_out_of_hypervs_way() {
-    let alone = table(&Machine { hyperv: false, ..ALL });
+    let alone = table(&Machine { hyperv: HyperV::empty(), ..ALL });
     assert_eq!(signature(&alone, 0x4000_0000), b"KVMKVMKVM\0\0\0");
     assert_eq!(alone.get(0x4000_0000, 0).eax, 0x4000_0001);
     assert_eq!(alone.get(0x4000_0001, 0).eax, 1 << 6);

@@ -2,6 +2,7 @@
 
 use super::{DecrementRule, Effect};
 use crate::fault::Gp;
+use trapline_abi::machine::HyperV;
 
 const ENABLE: u64 = 1;
 const PAGE: u64 = 0xfff;
@@ -18,7 +19,7 @@ pub struct Partition {
     /// How the AutoEOI count goes down.
     pub decrement: DecrementRule,
     pub(super) auto_eoi_users: u32,
-    offered: bool,
+    offered: HyperV,
     memory: u64,
     guest_os_id: u64,
     hypercall: u64,
@@ -26,9 +27,9 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// A VM with `memory` bytes of RAM from guest-physical address 0. `offered` says whether its
-    /// CPUID has Hyper-V at all.
-    pub const fn new(offered: bool, memory: u64) -> Self {
+    /// A VM with `memory` bytes of RAM from guest-physical address 0. `offered` says what its
+    /// CPUID has of Hyper-V.
+    pub const fn new(offered: HyperV, memory: u64) -> Self {
         Self {
             zero_pages: true,
             decrement: DecrementRule::OldAndNotNew,
@@ -48,10 +49,10 @@ impl Partition {
         self.reference_tsc = 0;
     }
 
-    /// Whether the guest's CPUID has Hyper-V.
+    /// Whether the guest's CPUID has all of that.
     #[inline]
-    pub const fn offered(&self) -> bool {
-        self.offered
+    pub const fn offers(&self, what: HyperV) -> bool {
+        self.offered.contains(what)
     }
 
     /// How many vCPUs use AutoEOI: the HYPERV inhibit is set while this is not 0 (HV-101 to 118).

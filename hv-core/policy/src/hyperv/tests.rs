@@ -26,7 +26,7 @@ struct Vm {
 impl Vm {
     fn new(vcpus: u32) -> Self {
         Self {
-            partition: Partition::new(true, RAM),
+            partition: Partition::new(HyperV::USUAL, RAM),
             synics: (0..vcpus).map(Synic::new).collect(),
             inhibits: Inhibits::new(0),
             timers: (0..vcpus).map(|_| Timers::new(ReferenceClock::new(1_000_000))).collect(),

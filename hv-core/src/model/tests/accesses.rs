@@ -2,7 +2,7 @@
 
 use super::super::{Around, Model, Seen, Underneath};
 use std::cell::RefCell;
-use trapline_abi::plan::Machine;
+use trapline_abi::machine::Machine;
 use trapline_defs::event::Event;
 use trapline_defs::exit_code::ExitCode;
 use trapline_defs::intercept::Word3;
@@ -94,7 +94,7 @@ impl Bench {
             ram.put(table, &entry.to_le_bytes());
         }
         ram.put(CODE, code);
-        let machine = Machine { x2apic: true, tsc_deadline: false, kvm: false, hyperv: false };
+        let machine = Machine { tsc_deadline: false, ..Machine::PLAIN };
         let host = Host { vendor: [0; 12], signature: 0, brand: [0; 48], physical_bits: 40 };
         let silicon = Silicon::read("zen4", Enumeration::of(0, 1)).unwrap();
         let underneath =

@@ -2,7 +2,7 @@
 
 use super::super::{Around, Model, Seen, Underneath};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use trapline_abi::plan::Machine;
+use trapline_abi::machine::Machine;
 use trapline_defs::apic::offset;
 use trapline_defs::exit_code::ExitCode;
 use trapline_defs::intercept::{Word3, Word4};
@@ -78,7 +78,7 @@ fn bench_of(silicon: &str, change: impl FnOnce(VIntr) -> VIntr) -> Bench {
     let underneath =
         Underneath { host_id: 0, physical_bits: 40, closed_map: 0, soft_injection: false };
     let host = Host { vendor: [0; 12], signature: 0, brand: [0; 48], physical_bits: 40 };
-    let machine = Machine { x2apic: true, tsc_deadline: false, kvm: false, hyperv: false };
+    let machine = Machine { tsc_deadline: false, ..Machine::PLAIN };
     let mut vmcb = Vmcb::new_zeroed();
     let control = &mut vmcb.control;
     control.v_intr = change(VIntr::new());

@@ -6,7 +6,7 @@
 
 use super::super::{Around, Model, Seen, Underneath};
 use std::cell::RefCell;
-use trapline_abi::plan::Machine as Platform;
+use trapline_abi::machine::Machine as Platform;
 use trapline_defs::apic::{DEFAULT_BASE, base as base_bits, offset};
 use trapline_defs::exit_code::ExitCode;
 use trapline_defs::intercept::{Word3, Word4};
@@ -143,7 +143,7 @@ pub struct Machine {
 
 impl Machine {
     pub fn new(x2apic: bool, features: Features) -> Self {
-        let platform = Platform { x2apic: true, tsc_deadline: false, kvm: false, hyperv: false };
+        let platform = Platform { tsc_deadline: false, ..Platform::PLAIN };
         let shared: &'static Shared = Box::leak(Box::new(Shared::new(&platform, None, 0x8000)));
         let tables: &'static Tables = Box::leak(Box::new(Tables::new()));
         let clock = GuestClock { offset: 0, khz: 1_000_000 };

@@ -2,7 +2,7 @@
 
 use super::super::{Around, Model, Seen, Underneath};
 use super::machine::Machine;
-use trapline_abi::plan::Machine as Platform;
+use trapline_abi::machine::Machine as Platform;
 use trapline_defs::apic::offset;
 use trapline_defs::avic::NoAccel;
 use trapline_defs::exit_code::ExitCode;
@@ -47,7 +47,7 @@ impl Memory for Nothing {
 
 /// A guest with the Idle HLT intercept, and nothing pending, at this trap.
 fn seen(code: ExitCode) -> (Seen, Vmcb) {
-    let platform = Platform { x2apic: true, tsc_deadline: false, kvm: false, hyperv: false };
+    let platform = Platform { tsc_deadline: false, ..Platform::PLAIN };
     let host = Host { vendor: [0; 12], signature: 0, brand: [0; 48], physical_bits: 40 };
     let mut vcpu = Vcpu::new(&platform, &host, 1_000_000, 0, 1);
     let mut vmcb = Vmcb::zeroed();

@@ -9,7 +9,8 @@ use crate::mailbox::State;
 use crate::memory::tests::Ram;
 use crate::vcpu::Vcpu;
 use crate::vm::{GuestClock, Shared, Vm};
-use trapline_abi::plan::{Machine, Seed};
+use trapline_abi::machine::{HyperV, Machine};
+use trapline_abi::plan::Seed;
 use trapline_defs::apic::base as base_bits;
 use trapline_defs::exit_code::ExitCode;
 use trapline_defs::vmcb::Vmcb;
@@ -24,7 +25,7 @@ pub const FEATURES: Features = Features {
     xen_rfc: false,
 };
 
-const MACHINE: Machine = Machine { x2apic: true, tsc_deadline: false, kvm: false, hyperv: true };
+const MACHINE: Machine = Machine { tsc_deadline: false, hyperv: HyperV::USUAL, ..Machine::PLAIN };
 
 /// APIC id of the core that vCPU `n` runs on.
 pub const fn host_id(n: u32) -> u16 {

@@ -32,7 +32,7 @@ fn hv_006_021_msrs_that_are_not_offered_fault_and_change_nothing() {
 #[test]
 fn hv_022_without_hyperv_in_cpuid_everything_faults() {
     let mut vm = Vm::new(1);
-    vm.partition = Partition::new(false, RAM);
+    vm.partition = Partition::new(HyperV::empty(), RAM);
     for msr in 0x4000_0000..0x4000_0200 {
         assert_eq!(vm.read(0, msr), Err(Gp), "{msr:#x}");
         assert_eq!(vm.write(0, msr, 0), Err(Gp), "{msr:#x}");

@@ -1,0 +1,109 @@
+//! The guest's machine: what its CPUID offers.
+//!
+//! The paravirtual interfaces are offered switch by switch, under the names that QEMU's command line has
+//! for them, because people know them by these.
+
+use serde::{Deserialize, Serialize};
+
+/// The guest's machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// CPUID offers x2APIC.
+    pub x2apic: bool,
+    /// CPUID offers the TSC deadline mode of the APIC timer.
+    pub tsc_deadline: bool,
+    /// KVM's interface; empty: none.
+    pub kvm: Kvm,
+    /// Hyper-V's interface; empty: none.
+    pub hyperv: HyperV,
+}
+
+impl Machine {
+    /// A processor with everything and no paravirtual interface.
+    pub const PLAIN: Self =
+        Self { x2apic: true, tsc_deadline: true, kvm: Kvm::empty(), hyperv: HyperV::empty() };
+}
+
+bitflags::bitflags! {
+    /// Hyper-V's interface, by the switches of QEMU's `-cpu` ("Hyper-V Enlightenments" in its manual).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(transparent)]
+    pub struct HyperV: u32 {
+        /// The leaves from 4000_0000h, GUEST_OS_ID and HYPERCALL: what every other switch brings along.
+        const INTERFACE = 1 << 0;
+        /// `hv-vpindex`: VP_INDEX.
+        const VP_INDEX = 1 << 1;
+        /// `hv-time`: TIME_REF_COUNT and REFERENCE_TSC.
+        const TIME = 1 << 2;
+        /// `hv-frequencies`: TSC_FREQUENCY and APIC_FREQUENCY.
+        const FREQUENCIES = 1 << 3;
+        /// `hv-synic`: the synthetic interrupt controller.
+        const SYNIC = 1 << 4;
+        /// `hv-stimer`: synthetic timers.
+        const STIMER = 1 << 5;
+        /// `hv-stimer-direct`: synthetic timers may interrupt without a message.
+        const STIMER_DIRECT = 1 << 6;
+        /// `hv-vapic`: VP assist page, MSRs for EOI, ICR and TPR, and without `hv-avic` the recommendation
+        /// to use them.
+        const VAPIC = 1 << 7;
+        /// `hv-avic`, also `hv-apicv`: the recommendation against AutoEOI and against those MSRs.
+        const AVIC = 1 << 8;
+        /// `hv-ipi`: the recommendation to send IPIs by hypercall.
+        const IPI = 1 << 9;
+    }
+}
+
+impl HyperV {
+    /// What `hyperv = true` means: clocks, SynIC and its timers; no opinion about the APIC.
+    pub const USUAL: Self = Self::INTERFACE
+        .union(Self::VP_INDEX)
+        .union(Self::TIME)
+        .union(Self::FREQUENCIES)
+        .union(Self::SYNIC)
+        .union(Self::STIMER)
+        .union(Self::STIMER_DIRECT);
+
+    /// Every switch under its name.
+    pub const SWITCHES: &[(&str, Self)] = &[
+        ("hv-vpindex", Self::VP_INDEX),
+        ("hv-time", Self::TIME),
+        ("hv-frequencies", Self::FREQUENCIES),
+        ("hv-synic", Self::SYNIC),
+        ("hv-stimer", Self::STIMER),
+        ("hv-stimer-direct", Self::STIMER_DIRECT),
+        ("hv-vapic", Self::VAPIC),
+        ("hv-avic", Self::AVIC),
+        ("hv-ipi", Self::IPI),
+    ];
+
+    /// What a switch cannot be without, by name: QEMU refuses the same ones.
+    pub const NEEDS: &[(&str, &[&str])] = &[
+        ("hv-synic", &["hv-vpindex"]),
+        ("hv-stimer", &["hv-synic", "hv-time"]),
+        ("hv-stimer-direct", &["hv-stimer"]),
+        ("hv-ipi", &["hv-vpindex"]),
+    ];
+}
+
+bitflags::bitflags! {
+    /// KVM's interface, by the switches of QEMU's `-cpu`.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(transparent)]
+    pub struct Kvm: u32 {
+        /// Signature and feature leaf: what every other switch brings along.
+        const INTERFACE = 1 << 0;
+        /// `kvm-pv-eoi`: MSR 4B56_4D04h.
+        const PV_EOI = 1 << 1;
+    }
+}
+
+impl Kvm {
+    /// What `kvm = true` means: everything.
+    pub const USUAL: Self = Self::all();
+
+    /// Every switch under its name.
+    pub const SWITCHES: &[(&str, Self)] = &[("kvm-pv-eoi", Self::PV_EOI)];
+
+    /// What a switch cannot be without, by name.
+    pub const NEEDS: &[(&str, &[&str])] = &[];
+}
