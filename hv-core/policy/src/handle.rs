@@ -153,7 +153,7 @@ fn dispatch<M: GuestMemory>(
         ExitCode::HLT => halt(vm, vcpu, vmcb),
         ExitCode::IOIO => port::access(vm, vcpu, vmcb, at),
         ExitCode::INTR => Handled { key: ExitKey::plain(code.0), next: Next::Interrupt },
-        ExitCode::VMMCALL => call(vm, vmcb),
+        ExitCode::VMMCALL => call(vm, vcpu, vmcb, memory),
         ExitCode::NPF => mmio::fault(vm, vcpu, vmcb, memory, at, false),
         // Moves to and from control registers name any register.
         ExitCode(0x00..=0x1f) | ExitCode::CR0_SEL_WRITE => {
@@ -188,15 +188,14 @@ pub fn exit_by_register<M: GuestMemory>(
 
 /// VMMCALL: a payload call or a hypercall.
 #[inline(never)]
-fn call(vm: &Vm, vmcb: &mut Vmcb) -> Handled {
+fn call<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, memory: &M) -> Handled {
     let number = vmcb.save.rax;
+    if call::Call::from_number(number).is_none() {
+        return hypercall::exit(vm, vcpu, vmcb, memory);
+    }
     vmcb.skip(3);
     let key = ExitKey::number(exit::VMMCALL, number as u32);
-    if call::Call::from_number(number).is_some() {
-        return Handled { key, next: Next::Call };
-    }
-    vmcb.save.rax = hypercall::answer(vm, vmcb, number);
-    Handled::enter(key)
+    Handled { key, next: Next::Call }
 }
 
 /// HLT: over the instruction, its shadow included (rule HLT-1). With an interrupt that the guest
