@@ -7,6 +7,7 @@ mod cost;
 mod import;
 mod iso;
 mod list;
+mod predict;
 mod progress;
 mod rules;
 mod run;
@@ -74,6 +75,9 @@ enum Command {
     Rules(rules::Rules),
     /// Runs the scenarios of the claims and says which of them hold.
     Claims(claims::Claims),
+    /// Predicts what the exits of the last result would have taken on the machines of the claims'
+    /// documents, by the means that these print. A prediction is no measurement.
+    Predict(predict::Predict),
     /// Says what is missing on this machine, and what to do about it.
     Doctor,
     /// Writes scenarios to a bootable ISO, for machines without QEMU.
@@ -104,6 +108,7 @@ pub fn dispatch(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<St
         Command::Cost(cost) => cost.run(arguments, out),
         Command::Rules(rules) => rules.list(arguments, out),
         Command::Claims(claims) => claims.judge(arguments, out),
+        Command::Predict(predict) => predict.print(arguments, out),
         Command::Doctor => Ok(match trapline::doctor::run(out)? {
             true => Status::Held,
             false => Status::CouldNotRun,

@@ -37,8 +37,13 @@ fn workspace(claims: &str) -> TempDir {
 
 #[track_caller]
 fn claims(root: &TempDir, arguments: &[&str], code: i32, says: &[&str]) {
+    said(root, "claims", arguments, code, says);
+}
+
+#[track_caller]
+fn said(root: &TempDir, command: &str, arguments: &[&str], code: i32, says: &[&str]) {
     let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_trapline"))
-        .arg("claims")
+        .arg(command)
         .args(arguments)
         .env("TRAPLINE_ROOT", root.path())
         .output()
@@ -57,6 +62,36 @@ fn a_claim_that_needs_no_run_is_listed_without_one() {
         ["CLM-02 recorded  Two is two\n", "why: only silicon knows", "1 claim: 0 hold, 1 rec"];
     claims(&root, &["clm-02"], 0, &says);
     claims(&root, &["CLM-02", "--format", "json"], 0, &["\"standing\": \"recorded\""]);
+}
+
+const COST: &str = "
+[[cost]]
+source = '000'
+machine = 'an old one'
+tables = ['letter.txt/1']
+";
+
+#[test]
+fn means_of_documents_are_printed_and_missing_ones_named() {
+    let root = workspace(&(CLAIMS.to_owned() + COST));
+    let predict = |arguments: &[&str], code, says: &[&str]| {
+        said(&root, "predict", arguments, code, says);
+    };
+    predict(&[], 2, &["[[cost]]: `letter.txt/1`: tables/letter.txt is not there"]);
+    let folder = root.path().join("claims/tables");
+    fs::create_dir_all(&folder).unwrap();
+    let table = "Analyze events for all VMs, all VCPUs:\n\n   VM-EXIT    Samples  Samples%     Time%    \
+        Min Time    Max Time         Avg time\n\n       msr         10   100.00%   100.00%      1.00us      \
+        2.00us      1.50us ( +-   0.10% )\n";
+    fs::write(folder.join("letter.txt"), table).unwrap();
+    predict(
+        &["--means"],
+        0,
+        &["A  an old one: A letter", "msr                          1.50        10"],
+    );
+    predict(&[], 2, &["last.json"]);
+    let root = workspace(CLAIMS);
+    said(&root, "predict", &["--means"], 2, &["no [[cost]] in claims/"]);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Whether a claim holds in a result.
 
-use super::book::Claim;
+use super::book::{Book, Claim};
 use super::quantity;
-use crate::result::{MeasuredWindow, ScenarioResult};
+use crate::import::{self, Table};
+use crate::result::{MeasuredWindow, RunResult, ScenarioResult};
+use crate::table;
 use crate::verdict::Verdict;
 use serde::Serialize;
 
@@ -36,16 +38,20 @@ pub struct Judged<'c> {
     pub configurations: Vec<String>,
     /// Each comparison, with its numbers.
     pub evidence: Vec<String>,
+    /// What the exits would have taken on the document's own machine, by its own means: predicted.
+    pub predicted: Vec<String>,
 }
 
-/// Holds a claim against what scenarios gave.
-pub fn judge<'c>(claim: &'c Claim, results: &[ScenarioResult]) -> Judged<'c> {
+/// Holds a claim of a book against what scenarios gave; without a result nothing was run.
+pub fn judge<'c>(claim: &'c Claim, book: &Book, result: Option<&RunResult>) -> Judged<'c> {
+    let results = result.map(|result| result.scenarios.as_slice()).unwrap_or_default();
     let find = |name: &str| results.iter().find(|s| s.full_name() == name);
     let mut judged = Judged {
         claim,
         standing: Standing::Holds,
         configurations: Vec::new(),
         evidence: Vec::new(),
+        predicted: Vec::new(),
     };
     if claim.recorded.is_some() || claim.open.is_some() {
         judged.standing =
@@ -72,6 +78,8 @@ pub fn judge<'c>(claim: &'c Claim, results: &[ScenarioResult]) -> Judged<'c> {
         let of = |letter: &str| claim.scenarios.get(letter).and_then(|name| find(name));
         judged.compare(&of);
         judged.follow(&of);
+        judged.read(book, result, &of);
+        judged.predict(book, &of);
     }
     judged
 }
@@ -111,6 +119,43 @@ impl Judged<'_> {
         }
     }
 
+    fn read<'r>(
+        &mut self,
+        book: &Book,
+        result: Option<&RunResult>,
+        of: &dyn Fn(&str) -> Option<&'r ScenarioResult>,
+    ) {
+        let tsc_khz = result.map_or(1, |result| result.environment.tsc_khz());
+        for (property, letters) in &self.claim.printed {
+            for letter in letters {
+                let (name, table) = match (self.claim.tables.get(letter), of(letter)) {
+                    (Some(name), _) => (name.clone(), book.documents.table(name).cloned()),
+                    (None, Some(scenario)) => (scenario.full_name(), printed(scenario, tsc_khz)),
+                    (None, None) => (letter.clone(), Err("it is no table".into())),
+                };
+                let word = property.word();
+                match table.and_then(|table| property.of(&table)) {
+                    Ok(shown) => self.evidence.push(format!("{letter} = {name} {word}: {shown}")),
+                    Err(why) => self.fail(format!("{letter} = {name} {word}: no, {why}")),
+                }
+            }
+        }
+    }
+
+    fn predict<'r>(&mut self, book: &Book, of: &dyn Fn(&str) -> Option<&'r ScenarioResult>) {
+        for costs in book.costs.iter().filter(|costs| costs.source == self.claim.source) {
+            let by_letter = self.claim.scenarios.keys().filter_map(|letter| {
+                let prediction = costs.predict(of(letter)?)?;
+                Some(format!("{letter} {}", prediction.text()))
+            });
+            let all: Vec<_> = by_letter.collect();
+            // A single figure compares nothing.
+            if all.len() > 1 {
+                self.predicted.push(format!("{}: {}", costs.machine, all.join("; ")));
+            }
+        }
+    }
+
     fn follow<'r>(&mut self, of: &dyn Fn(&str) -> Option<&'r ScenarioResult>) {
         for (letter, round) in &self.claim.order {
             let windows = of(letter).and_then(|scenario| scenario.measured.as_ref());
@@ -122,6 +167,16 @@ impl Judged<'_> {
             }
         }
     }
+}
+
+/// A scenario's exit table, as it is printed for people, read as any other report.
+fn printed(scenario: &ScenarioResult, tsc_khz: u32) -> Result<Table, String> {
+    let measured = scenario.measured.as_ref().ok_or("it was not measured")?;
+    let tables = table::whole(measured);
+    let exits = tables.first().ok_or("it has no window")?;
+    let text = exits.render(&scenario.full_name(), tsc_khz);
+    let import = import::read(text.as_bytes()).map_err(|error| error.to_string())?;
+    import.tables.into_iter().next().ok_or_else(|| "it has no exits".into())
 }
 
 /// Whether the last exits of a window are rounds of these, and at least one whole round.

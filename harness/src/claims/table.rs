@@ -20,6 +20,9 @@ pub fn entry(judged: &Judged) -> String {
     for evidence in &judged.evidence {
         add("", evidence);
     }
+    for predicted in &judged.predicted {
+        add("predicted, not measured: ", predicted);
+    }
     add("note: ", &claim.note);
     add("why: ", claim.recorded.as_deref().unwrap_or_default());
     add("needs: ", claim.open.as_deref().unwrap_or_default());

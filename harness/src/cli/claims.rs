@@ -27,7 +27,8 @@ pub struct Claims {
 impl Claims {
     pub fn judge(&self, arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Status> {
         let root = arguments.root()?;
-        let mut claims = book::load(&root.join("claims"))?;
+        let mut book = book::load(&root.join("claims"))?;
+        let mut claims = std::mem::take(&mut book.claims);
         let all = claims.len();
         let filters: Vec<_> = self.filters.iter().map(|f| f.to_ascii_uppercase()).collect();
         claims.retain(|claim| matches(&filters, &claim.id));
@@ -35,12 +36,13 @@ impl Claims {
         let names: BTreeSet<_> =
             claims.iter().flat_map(|c| c.scenarios.values().cloned()).collect();
         self.known(arguments, &names)?;
-        let results = match &self.result {
-            Some(path) => read(path)?.scenarios,
-            None if names.is_empty() => Vec::new(),
-            None => run::measure(arguments, &names.into_iter().collect::<Vec<_>>())?.scenarios,
+        let result = match &self.result {
+            Some(path) => Some(read(path)?),
+            None if names.is_empty() => None,
+            None => Some(run::measure(arguments, &names.into_iter().collect::<Vec<_>>())?),
         };
-        let judged: Vec<_> = claims.iter().map(|claim| judge(claim, &results)).collect();
+        let judged: Vec<_> =
+            claims.iter().map(|claim| judge(claim, &book, result.as_ref())).collect();
         match self.format {
             Format::Table => {
                 for claim in &judged {

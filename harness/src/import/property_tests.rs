@@ -63,7 +63,7 @@ proptest! {
 
     #[test]
     fn a_truncated_report_never_panics(at in 0..2000_usize) {
-        let whole = include_bytes!("../../tests/data/perf/backing-page.txt");
+        let whole = include_bytes!("../../../claims/tables/backing-page.txt");
         let _ = read(&whole[..at.min(whole.len())]);
     }
 

@@ -3,7 +3,7 @@ use std::path::Path;
 
 /// A text of the test data, imported.
 fn seed(name: &str) -> Import {
-    load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/perf").join(name)).unwrap()
+    load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../claims/tables").join(name)).unwrap()
 }
 
 fn perf(text: &str) -> Import {

@@ -5,7 +5,7 @@ use std::fs;
 
 /// A text of the test data.
 pub fn data(name: &str) -> String {
-    format!("{}/tests/data/perf/{name}", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/../claims/tables/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// A report whose counts are those of the fixture's scenario.

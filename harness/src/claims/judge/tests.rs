@@ -11,6 +11,8 @@ fn claim(holds: &[&str]) -> Claim {
         seed: "1 against 2".into(),
         scenarios: BTreeMap::from([("a".into(), "self-ipi::hlt".into())]),
         holds: holds.iter().map(|text| (*text).into()).collect(),
+        tables: BTreeMap::new(),
+        printed: BTreeMap::new(),
         order: BTreeMap::new(),
         note: String::new(),
         recorded: None,
@@ -21,7 +23,7 @@ fn claim(holds: &[&str]) -> Claim {
 #[test]
 fn a_claim_holds_with_its_numbers() {
     let claim = claim(&["a.msr == 2*a.n", "a.vintr == 0"]);
-    let judged = judge(&claim, &result().scenarios);
+    let judged = judge(&claim, &Book::default(), Some(&result()));
     assert_eq!(judged.standing, Standing::Holds);
     let expected = "\
 CLM-01 holds     Less is more
@@ -38,7 +40,7 @@ CLM-01 holds     Less is more
 #[test]
 fn one_comparison_that_does_not_hold_is_enough() {
     let claim = claim(&["a.msr == 2*a.n", "a.hlt == 0"]);
-    let judged = judge(&claim, &result().scenarios);
+    let judged = judge(&claim, &Book::default(), Some(&result()));
     assert_eq!(judged.standing, Standing::Fails);
     assert_eq!(judged.evidence, ["a.msr == 2*a.n: 20 == 20", "a.hlt == 0: 10 is not 0"]);
 }
@@ -46,7 +48,7 @@ fn one_comparison_that_does_not_hold_is_enough() {
 #[test]
 fn a_name_that_means_nothing_fails_the_claim() {
     let claim = claim(&["a.mrs == 0"]);
-    assert_eq!(judge(&claim, &result().scenarios).standing, Standing::Fails);
+    assert_eq!(judge(&claim, &Book::default(), Some(&result())).standing, Standing::Fails);
 }
 
 #[test]
@@ -54,7 +56,7 @@ fn a_scenario_that_did_not_pass_proves_nothing() {
     let mut result = result();
     result.scenarios[0].judgement.fail("a rule".into());
     let claim = claim(&["a.msr == 2*a.n"]);
-    let judged = judge(&claim, &result.scenarios);
+    let judged = judge(&claim, &Book::default(), Some(&result));
     assert_eq!(judged.standing, Standing::Fails);
     assert_eq!(judged.evidence[0], "self-ipi::hlt did not pass: a rule");
 }
@@ -62,7 +64,7 @@ fn a_scenario_that_did_not_pass_proves_nothing() {
 #[test]
 fn a_scenario_that_did_not_run_leaves_the_claim_undecided() {
     let claim = claim(&["a.msr == 2*a.n"]);
-    let judged = judge(&claim, &[]);
+    let judged = judge(&claim, &Book::default(), None);
     assert_eq!(judged.standing, Standing::NotRun);
     assert!(table::summary(&[judged]).contains("0 hold, 1 not run"));
 }
@@ -73,17 +75,21 @@ fn an_order_is_rounds_and_the_hosts_own_interrupts_do_not_count() {
     let round = ["msr 0x830:W", "hlt", "msr 0x80b:W"].map(String::from).to_vec();
     claim.order.insert("a".into(), round.clone());
     let mut result = result();
-    assert_eq!(judge(&claim, &result.scenarios).standing, Standing::Holds);
+    assert_eq!(judge(&claim, &Book::default(), Some(&result)).standing, Standing::Holds);
 
     let order = |result: &mut crate::result::RunResult, change: &dyn Fn(&mut Vec<String>)| {
         change(&mut result.scenarios[0].measured.as_mut().unwrap().windows[0].order);
     };
     order(&mut result, &|order| order.insert(1, "interrupt".into()));
-    assert_eq!(judge(&claim, &result.scenarios).standing, Standing::Holds);
+    assert_eq!(judge(&claim, &Book::default(), Some(&result)).standing, Standing::Holds);
     order(&mut result, &|order| order.swap(5, 6));
-    assert_eq!(judge(&claim, &result.scenarios).standing, Standing::Fails);
+    assert_eq!(judge(&claim, &Book::default(), Some(&result)).standing, Standing::Fails);
     order(&mut result, &|order| order.truncate(1));
-    assert_eq!(judge(&claim, &result.scenarios).standing, Standing::Fails, "no whole round");
+    assert_eq!(
+        judge(&claim, &Book::default(), Some(&result)).standing,
+        Standing::Fails,
+        "no whole round"
+    );
 }
 
 #[test]
@@ -91,7 +97,7 @@ fn what_is_recorded_or_open_is_neither_held_nor_failed() {
     let (mut recorded, mut open) = (claim(&[]), claim(&[]));
     recorded.recorded = Some("only silicon knows".into());
     open.open = Some("a policy".into());
-    let judged = [&recorded, &open].map(|claim| judge(claim, &[]));
+    let judged = [&recorded, &open].map(|claim| judge(claim, &Book::default(), None));
     assert_eq!(judged.clone().map(|j| j.standing), [Standing::Recorded, Standing::Open]);
     assert_eq!(table::summary(&judged), "2 claims: 0 hold, 1 recorded only, 1 open\n");
     assert!(table::entry(&judged[0]).contains("why: only silicon knows"));
