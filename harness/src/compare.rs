@@ -7,6 +7,7 @@
 //! What perf printed elsewhere is not held against anything: [`counts()`] sets it beside a scenario or
 //! another table, exit by exit.
 
+mod chart;
 mod counted;
 mod counts;
 mod side;

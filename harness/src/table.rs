@@ -12,7 +12,7 @@ pub use summary::{line, summary};
 
 use crate::result::{Measured, MeasuredWindow};
 use std::fmt::Write;
-use trapline_abi::exit::{IOIO, MSR, NPF};
+use trapline_abi::exit::{self, IOIO, MSR, NPF};
 
 /// All tables of a scenario: for each window the exits, then the ports, MSRs and APIC page
 /// accesses behind them where there are any.
@@ -41,11 +41,24 @@ pub fn whole(measured: &Measured) -> Vec<Table> {
     whole
 }
 
+/// The table that an exit's details are in: `MSR Access` of `msr`.
+pub(crate) fn detail_head(exit: &str) -> Option<&'static str> {
+    DETAILS.iter().find(|(_, code)| exit::name(*code) == exit).map(|(head, _)| *head)
+}
+
+/// An exit's name without what a golden writes between it and a number: `cpuid leaf` is `cpuid`.
+pub(crate) fn exit_name(exit: &str) -> &str {
+    [" leaf", " gfn", " nr"].into_iter().find_map(|word| exit.strip_suffix(word)).unwrap_or(exit)
+}
+
+/// The tables behind that of the exits, by their code.
+const DETAILS: [(&str, u64); 3] =
+    [("IO Port Access", IOIO), ("MSR Access", MSR), ("MMIO Access", NPF)];
+
 /// The tables of a window that have rows; the exit table comes first, even without rows.
 fn of_window(window: &MeasuredWindow) -> Vec<Table> {
     let mut exits = Table::new("VM-EXIT");
-    let mut details = [("IO Port Access", IOIO), ("MSR Access", MSR), ("MMIO Access", NPF)]
-        .map(|(head, code)| (Table::new(head), code));
+    let mut details = DETAILS.map(|(head, code)| (Table::new(head), code));
     for exit in &window.exits {
         exits.add(&exit.exit, &exit.stats);
         for (table, code) in &mut details {

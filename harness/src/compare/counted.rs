@@ -1,11 +1,13 @@
 //! One side of a comparison that has an import in it: one table of counts and mean times.
 
+use super::{Side, SideError};
 use crate::import::{self, Import, ImportError, Table, canonical};
 use crate::result::{self, RunResult, StoreError};
 use crate::table;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use trapline_golden::snapshot::Snapshot;
 
 /// Why there is no such table.
 #[derive(Debug, thiserror::Error)]
@@ -16,9 +18,9 @@ pub enum CountedError {
     /// No result.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Goldens are no run.
-    #[error("a golden cannot be set beside a single table: name a result, as in `last#SCENARIO`")]
-    Golden,
+    /// No golden, or a damaged one.
+    #[error(transparent)]
+    Side(#[from] SideError),
     /// It is not clear which table or scenario is meant, or there is no such one.
     #[error("{name} {why}")]
     Which {
@@ -130,13 +132,31 @@ impl Counted {
         }
     }
 
+    /// The table of that head of a golden, all its windows and vCPUs together.
+    ///
+    /// # Errors
+    /// [`CountedError::Which`].
+    fn of_golden(side: &Selector, goldens: &Side, head: &str) -> Result<Self, CountedError> {
+        let all: Vec<_> = goldens.scenarios.keys().cloned().collect();
+        let golden = side.part.as_ref().and_then(|part| goldens.scenarios.get(part));
+        let golden = golden.ok_or_else(|| which(side, "scenarios", &all))?;
+        let rows = rows_of(golden, head);
+        Ok(Self {
+            name: format!("{}#{}", side.file, side.part.as_deref().unwrap_or_default()),
+            head: head.into(),
+            is_partial: false,
+            total: rows.values().map(|figure| figure.count).sum(),
+            rows,
+        })
+    }
+
     /// The table of that head of a result's scenario, all its windows and vCPUs together.
     ///
     /// # Errors
     /// [`CountedError::Store`], [`CountedError::Which`].
     pub fn of_run(side: &Selector, root: &Path, head: &str) -> Result<Self, CountedError> {
         let path = match side.file.as_str() {
-            "golden" => return Err(CountedError::Golden),
+            "golden" => return Self::of_golden(side, &Side::read("golden", root)?, head),
             "last" => result::last_path(root),
             file => PathBuf::from(file),
         };
@@ -177,6 +197,31 @@ impl Counted {
             rows,
         })
     }
+}
+
+/// A golden's rows under a head. Its ticks are nanoseconds, as there are goldens under icount alone.
+fn rows_of(golden: &Snapshot, head: &str) -> BTreeMap<String, Figure> {
+    let mut sums = BTreeMap::<String, (u64, u64)>::new();
+    for row in golden.windows.iter().flat_map(|window| &window.exits) {
+        // `msr 0x830:W`: the detail starts with its number.
+        let (exit, detail) = match row.exit.find(" 0x") {
+            Some(at) => (&row.exit[..at], &row.exit[at + 1..]),
+            None => (row.exit.as_str(), ""),
+        };
+        let name = match table::detail_head(exit) {
+            _ if head.eq_ignore_ascii_case("VM-EXIT") => table::exit_name(exit),
+            Some(of) if of.eq_ignore_ascii_case(head) && detail.contains(':') => detail,
+            _ => continue,
+        };
+        let sum = sums.entry(canonical(name)).or_default();
+        sum.0 += row.figures.count;
+        sum.1 += row.figures.sum;
+    }
+    let figure = |(count, sum): (u64, u64)| {
+        let mean = (count > 0).then(|| sum as f64 / count as f64);
+        Figure { count, mean }
+    };
+    sums.into_iter().map(|(name, sum)| (name, figure(sum))).collect()
 }
 
 /// What could be said behind `#`.

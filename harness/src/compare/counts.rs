@@ -1,5 +1,6 @@
 //! Two tables beside each other, exit by exit.
 
+use super::chart::chart;
 use super::{Comparison, Counted, Figure, ratio};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -26,8 +27,8 @@ pub fn counts(a: &Counted, b: &Counted) -> Comparison {
     let mut names: Vec<_> = names.into_iter().collect();
     names.sort_by_key(|name| std::cmp::Reverse(count(a, name).max(count(b, name))));
     let mut different = 0;
-    for name in names {
-        let (row_a, row_b) = (a.rows.get(name), b.rows.get(name));
+    for name in &names {
+        let (row_a, row_b) = (a.rows.get(*name), b.rows.get(*name));
         let (count_a, count_b) = (cell(a, row_a), cell(b, row_b));
         different += usize::from(count_a != count_b);
         let counts = row_a.zip(row_b).map(|(a, b)| (a.count as f64, b.count as f64));
@@ -54,6 +55,10 @@ pub fn counts(a: &Counted, b: &Counted) -> Comparison {
         b.total,
         times(totals)
     );
+    let bars = chart(a, b, &names);
+    if !bars.is_empty() {
+        let _ = writeln!(text, "{bars}");
+    }
     for (word, side) in [("A", a), ("B", b)] {
         if side.is_partial {
             let _ = writeln!(text, "note: {word} is not whole: what it does not list is unknown");

@@ -18,6 +18,13 @@ fn compare_sets_an_import_beside_a_scenario() {
         .trapline(&["compare", "last#self-ipi::hlt", &format!("{}#1", data("backing-page.txt"))])
         .expect(1, &["interrupt", "10042", "8 counts differ"]);
     workspace.trapline(&["compare", "last#self-ipi::hlt", "last"]).expect(0, &["no counts differ"]);
+    workspace.trapline(&["bless"]).expect(0, &[]);
+    workspace
+        .trapline(&["compare", "report.txt", "golden#self-ipi::hlt"])
+        .expect(0, &["B: golden#self-ipi::hlt", "no counts differ", "hlt A ███"]);
+    workspace
+        .trapline(&["compare", "report.txt", "golden#self-ipi::hlr"])
+        .expect(2, &["golden has no `self-ipi::hlr` among its scenarios", "golden#self-ipi::hlt"]);
     // A result may still come through a pipe.
     workspace
         .shell("cat .trapline/last.json | $TRAPLINE compare last /dev/stdin")
@@ -53,7 +60,7 @@ fn compare_says_what_could_be_named() {
         (&format!("{seed}#6"), "last", &["has no `6` among its tables of perf"]),
         (&exits, "last#self-ipi::no", &["has no `self-ipi::no`", "last#self-ipi::hlt"]),
         (&exits, &ports, &["A counts VM-EXIT, B counts IO Port Access"]),
-        (&exits, "golden", &["a golden cannot be set beside a single table"]),
+        (&exits, "golden", &["cannot list goldens"]),
         (&data("hackbench.txt"), "last", &["has no tables of perf"]),
     ] {
         workspace.trapline(&["compare", a, b]).expect(2, texts);
