@@ -46,14 +46,16 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Writes each text beside its target, and creates the folders that are missing.
+    /// Writes each file's bytes beside its target, and creates the folders that are missing.
     ///
     /// # Errors
     /// [`ReplaceError::Stage`]; the temporary files are removed again.
-    pub fn stage(files: impl IntoIterator<Item = (PathBuf, String)>) -> Result<Self, ReplaceError> {
+    pub fn stage<B: AsRef<[u8]>>(
+        files: impl IntoIterator<Item = (PathBuf, B)>,
+    ) -> Result<Self, ReplaceError> {
         let staged = files
             .into_iter()
-            .map(|(path, text)| match write_beside(&path, &text) {
+            .map(|(path, bytes)| match write_beside(&path, bytes.as_ref()) {
                 Ok(file) => Ok((file, path)),
                 Err(source) => Err(ReplaceError::Stage { path, source }),
             })
@@ -89,7 +91,7 @@ impl Replacement {
     }
 }
 
-fn write_beside(path: &Path, text: &str) -> std::io::Result<NamedTempFile> {
+fn write_beside(path: &Path, bytes: &[u8]) -> std::io::Result<NamedTempFile> {
     let folder = folder(path);
     std::fs::create_dir_all(folder)?;
     // Temporary files are private by default; a golden is as public as the umask allows.
@@ -98,7 +100,7 @@ fn write_beside(path: &Path, text: &str) -> std::io::Result<NamedTempFile> {
         .suffix(".tmp")
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     file.as_file().sync_all()?;
     Ok(file)
 }

@@ -12,6 +12,7 @@ mod progress;
 mod rules;
 mod run;
 mod show;
+mod trace;
 mod workspace;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -78,6 +79,8 @@ enum Command {
     /// Predicts what the exits of the last result would have taken on the machines of the claims'
     /// documents, by the means that these print. A prediction is no measurement.
     Predict(predict::Predict),
+    /// Runs one scenario with every trap told, and writes what its vCPUs did.
+    Trace(trace::Trace),
     /// Says what is missing on this machine, and what to do about it.
     Doctor,
     /// Writes scenarios to a bootable ISO, for machines without QEMU.
@@ -109,6 +112,7 @@ pub fn dispatch(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<St
         Command::Rules(rules) => rules.list(arguments, out),
         Command::Claims(claims) => claims.judge(arguments, out),
         Command::Predict(predict) => predict.print(arguments, out),
+        Command::Trace(trace) => trace.write(arguments, out),
         Command::Doctor => Ok(match trapline::doctor::run(out)? {
             true => Status::Held,
             false => Status::CouldNotRun,

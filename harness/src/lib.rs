@@ -31,5 +31,6 @@ mod silicon;
 pub mod suite;
 pub mod table;
 pub mod target;
+pub mod trace;
 pub mod transcript;
 pub mod verdict;

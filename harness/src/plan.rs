@@ -64,6 +64,7 @@ pub fn build(
             policy: scenario.policy,
             module: scenario.module,
             seed: scenario.seed,
+            trace: scenario.trace,
             budget_ticks: scenario.budget.ticks,
             budget_exits: scenario.budget.exits,
         })

@@ -12,6 +12,7 @@ use crate::verdict::{Verdict, hold_against_golden, judge};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use trapline_abi::trace::Event;
 use trapline_golden::TCG_ICOUNT;
 use trapline_golden::compare::compare;
 use trapline_golden::snapshot::Built;
@@ -46,6 +47,8 @@ pub struct Outcome {
     pub result: RunResult,
     /// The folders of all boots, in order.
     pub boots: Vec<PathBuf>,
+    /// What each scenario's vCPUs did in the first repeat, if it was traced.
+    pub events: Vec<Vec<(u16, Event)>>,
 }
 
 impl Run<'_> {
@@ -79,7 +82,10 @@ impl Run<'_> {
             boots.extend(report.boots.iter().map(|boot| boot.dir.clone()));
             reports.push(report);
         }
-        Ok(Outcome { result: self.result(scenarios, &reports), boots })
+        let result = self.result(scenarios, &reports);
+        let first = reports.swap_remove(0);
+        let events = first.ran.into_iter().map(|ran| ran.run.events).collect();
+        Ok(Outcome { result, boots, events })
     }
 
     fn result(&self, scenarios: &[Scenario], reports: &[Report]) -> RunResult {

@@ -24,6 +24,7 @@ fn plan() -> Vec<u8> {
         policy: Policy::Kvm612,
         module: Module::DEFAULT,
         seed: None,
+        trace: false,
         budget_ticks: 1_000_000,
         budget_exits: 1000,
     };

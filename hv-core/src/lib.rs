@@ -10,4 +10,5 @@ pub mod last_exits;
 pub mod madt;
 pub mod model;
 pub mod payload;
+pub mod trace;
 pub mod traps;

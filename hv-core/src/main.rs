@@ -34,6 +34,7 @@ mod serial;
 mod suite;
 mod svm;
 mod switch;
+mod traced;
 mod turns;
 mod vcpu_block;
 mod vcpus;

@@ -12,13 +12,16 @@ use crate::run::Turn;
 use crate::svm::tables::VM_TABLES;
 use crate::svm::world::{self, FxArea, Handlers, World};
 use crate::vcpu_block::{Left, VcpuBlock};
-use crate::{calls, clock, cores, guest, modeled, phase, records, report, run, turns, vcpus};
+use crate::{
+    calls, clock, cores, guest, modeled, phase, records, report, run, traced, turns, vcpus,
+};
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use hv_core::account::Account;
 use hv_core::last_exits::LastExits;
 use hv_core::model::{Model, Underneath};
 use hv_core::payload::Payload as Elf;
+use hv_core::trace::Trace;
 use hv_core::traps::Traps;
 use trapline_abi::boot::GUEST_MEMORY;
 use trapline_abi::machine::Machine;
@@ -147,6 +150,7 @@ fn report_all(index: u32, vcpus: usize, ended: usize) {
     }
     for number in 0..vcpus {
         report::traps(vcpus::block(number));
+        traced::report(vcpus::block(number));
     }
     let block = vcpus::block(ended);
     let ticks = block.exited_at.wrapping_add(block.vm.clock.offset);
@@ -235,8 +239,14 @@ fn describe(bench: &Bench, scenario: &Scenario<'_>, silicon: Silicon, block: &mu
             soft_injection: bench.is_tcg,
         },
     );
-    let first = block.model_plays || block.is_laboratory;
-    block.world.answer_by(if first { Handlers::MODELED } else { Handlers::PLAIN });
+    block.trace.reset();
+    block.world.answer_by(if scenario.trace {
+        Handlers::TRACED
+    } else if block.model_plays || block.is_laboratory {
+        Handlers::MODELED
+    } else {
+        Handlers::PLAIN
+    });
 }
 
 /// Guest memory, the shared part, and a block for each vCPU, none of which was ever entered.
@@ -296,6 +306,7 @@ pub fn idle_block(
     core: Home,
     account: &'static mut Account,
     outbox: &'static mut Outbox,
+    trace: &'static mut Trace,
 ) -> VcpuBlock {
     let host = Host { vendor: [0; 12], signature: 0, brand: [0; 48], physical_bits: 36 };
     let guest_clock = GuestClock { offset: 0, khz: core.clock.tsc_khz };
@@ -326,6 +337,7 @@ pub fn idle_block(
         left: Left::Not,
         window: calls::OpenWindow::NONE,
         outbox,
+        trace,
         end: None,
     }
 }

@@ -17,6 +17,7 @@ use crate::svm::world::World;
 use hv_core::account::Account;
 use hv_core::last_exits::LastExits;
 use hv_core::model::Model;
+use hv_core::trace::Trace;
 use hv_core::traps::Traps;
 use trapline_policy::mailbox::Mailbox;
 use trapline_policy::time::Ns;
@@ -95,6 +96,8 @@ pub struct VcpuBlock {
     pub window: OpenWindow,
     /// What it said, until the scenario is over.
     pub outbox: &'static mut Outbox,
+    /// What it did, if the scenario is traced.
+    pub trace: &'static mut Trace,
     /// How it ended the scenario, if it did.
     pub end: Option<End>,
 }

@@ -10,12 +10,14 @@ use crate::scenario;
 use crate::svm::world::{VmcbPage, World};
 use crate::vcpu_block::VcpuBlock;
 use hv_core::account::Account;
+use hv_core::trace::Trace;
 use trapline_policy::vm::MAX_VCPUS;
 
 /// What each vCPU has, by number.
 static VMCBS: [Once<VmcbPage>; MAX_VCPUS] = [const { Once::new(VmcbPage::ZERO) }; MAX_VCPUS];
 static ACCOUNTS: [Once<Account>; MAX_VCPUS] = [const { Once::new(Account::ZERO) }; MAX_VCPUS];
 static OUTBOXES: [Once<Outbox>; MAX_VCPUS] = [const { Once::new(Outbox::EMPTY) }; MAX_VCPUS];
+static TRACES: [Once<Trace>; MAX_VCPUS] = [const { Once::new(Trace::EMPTY) }; MAX_VCPUS];
 static BLOCKS: [Slot<VcpuBlock>; MAX_VCPUS] = [const { Slot::empty() }; MAX_VCPUS];
 
 /// Makes all blocks, once, before other cores are up. Until a scenario their home is the boot core.
@@ -23,7 +25,7 @@ pub fn open(home: Home) {
     for (number, slot) in BLOCKS.iter().enumerate() {
         let world = World::new(VMCBS[number].take(), home.host);
         let (account, outbox) = (ACCOUNTS[number].take(), OUTBOXES[number].take());
-        let block = scenario::idle_block(world, home, account, outbox);
+        let block = scenario::idle_block(world, home, account, outbox, TRACES[number].take());
         // SAFETY: filled once, and nobody may ask for it before.
         unsafe { slot.place(block) };
     }

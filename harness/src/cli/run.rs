@@ -12,6 +12,7 @@ use std::time::Instant;
 use tempfile::TempDir;
 use trapline::result::{RunResult, save, save_last};
 use trapline::run;
+use trapline::suite::Scenario;
 use trapline::target::{Accel, Qemu, probe_kvm};
 use trapline::verdict::Verdict;
 
@@ -134,11 +135,21 @@ impl Run {
 
 /// Runs the chosen scenarios under TCG and gives what was measured, goldens aside.
 pub fn measure(arguments: &Arguments, filters: &[String]) -> anyhow::Result<RunResult> {
+    Ok(perform(arguments, filters, |_| Ok(()))?.result)
+}
+
+/// The same, of scenarios that `change` may alter before they run, with all that came of it.
+pub fn perform(
+    arguments: &Arguments,
+    filters: &[String],
+    change: impl FnOnce(&mut Vec<Scenario>) -> anyhow::Result<()>,
+) -> anyhow::Result<run::Outcome> {
     let root = arguments.root()?;
     let images = arguments.images()?;
     let catalogue = images.catalogue()?;
     let selection = Selection { filters: filters.to_vec(), suites: Vec::new() };
-    let scenarios = selection.scenarios(&root, &catalogue)?;
+    let mut scenarios = selection.scenarios(&root, &catalogue)?;
+    change(&mut scenarios)?;
     let qemu = Qemu::find()?;
     let dir = boots_folder(&root)?;
     let run = run::Run {
@@ -152,7 +163,7 @@ pub fn measure(arguments: &Arguments, filters: &[String]) -> anyhow::Result<RunR
         repeats: 1,
         oracle: false,
     };
-    Ok(run.run(&scenarios, &mut |_, _| {})?.result)
+    Ok(run.run(&scenarios, &mut |_, _| {})?)
 }
 
 /// A folder for the boots of this run alone; it goes away with it unless something went wrong.

@@ -51,6 +51,8 @@ pub struct Scenario {
     pub module: Module,
     /// A fault put in on purpose.
     pub seed: Option<Seed>,
+    /// Whether every trap is told: only ever for `trapline trace`.
+    pub trace: bool,
     /// vCPUs.
     pub vcpus: u16,
     /// Cores that they share.
@@ -123,6 +125,7 @@ pub(super) fn read(
         expect: expect(&fields, payload, &params, &bindings, vcpus, cores)?,
         fails: fields.or("fails", None, |e| e.text().map(Some))?,
         payload: payload_name,
+        trace: false,
         params,
         vcpus,
         cores,

@@ -275,6 +275,11 @@ fn part(run: &mut ScenarioRun, record: &Record<'_>) -> Result<Part, &'static str
             window.order = keys.iter().map(|&key| ExitKey(u64::from_le_bytes(key))).collect();
         }
         Record::Silicon { modeled, real } => run.silicon = super::Used::of(modeled, real),
+        Record::Trace { vcpu, events } => {
+            for event in trapline_abi::trace::read(events) {
+                run.events.push((vcpu, event.map_err(|_| "a cut event")?));
+            }
+        }
         Record::Traps { vcpu, code, count } => run.traps.push(Trap { vcpu, code, count }),
         Record::Postmortem {
             vcpu,

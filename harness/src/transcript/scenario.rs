@@ -4,6 +4,7 @@ use super::Stats;
 use serde::{Deserialize, Serialize};
 use trapline_abi::exit::ExitKey;
 use trapline_abi::record::{Level, Outcome};
+use trapline_abi::trace::Event;
 use trapline_silicon::Feature;
 
 /// One scenario of a boot. Times are TSC ticks.
@@ -28,6 +29,9 @@ pub struct ScenarioRun {
     pub traps: Vec<Trap>,
     /// Where its vCPUs were, when it ended badly.
     pub postmortem: Vec<Postmortem>,
+    /// What its vCPUs did, if it was traced, each one's events in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<(u16, Event)>,
     /// How it ended; `None` when the target died, fell silent or lost the record.
     pub end: Option<End>,
 }

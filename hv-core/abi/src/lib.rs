@@ -19,9 +19,10 @@ pub mod laboratory;
 pub mod machine;
 pub mod plan;
 pub mod record;
+pub mod trace;
 
 /// Version of everything in this crate. Both sides refuse any other.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// What hv-core writes to QEMU's isa-debug-exit device; QEMU ends with `value << 1 | 1`.
 ///

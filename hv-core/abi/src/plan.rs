@@ -131,6 +131,8 @@ pub struct Scenario<'a> {
     pub module: Module,
     /// A fault put in on purpose.
     pub seed: Option<Seed>,
+    /// Whether every trap is told ([`crate::trace`]), which makes it slower.
+    pub trace: bool,
     /// Guest time after which it is ended, in TSC ticks.
     pub budget_ticks: u64,
     /// Traps after which it is ended.
@@ -303,6 +305,7 @@ mod tests {
             policy: Policy::Kvm612,
             module: Module::DEFAULT,
             seed: None,
+            trace: false,
             budget_ticks: 5,
             budget_exits: 6,
         }

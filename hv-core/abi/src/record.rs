@@ -238,4 +238,11 @@ pub enum Record<'a> {
         /// Features that the processor itself has, and that are used.
         real: u8,
     },
+    /// A part of what a traced vCPU did; parts follow each other.
+    Trace {
+        /// The vCPU.
+        vcpu: u16,
+        /// Whole [`crate::trace::Event`]s.
+        events: &'a [u8],
+    },
 }

@@ -19,6 +19,7 @@
 use crate::arch::page::Page;
 use crate::modeled;
 use crate::run::{self, Turn};
+use crate::traced;
 use crate::vcpu_block::VcpuBlock;
 use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
@@ -72,6 +73,9 @@ impl Handlers {
     /// It is the silicon model's first.
     pub const MODELED: Self =
         Self { on_exit: modeled::on_trap, by_register: modeled::on_trap_by_register };
+    /// Either of them, and every trap is kept.
+    pub const TRACED: Self =
+        Self { on_exit: traced::on_trap, by_register: traced::on_trap_by_register };
 }
 
 /// A vCPU's page for SVM.

@@ -8,6 +8,7 @@
 //! - [`damage`]: a record stream that lost or changed a byte is never taken for a good one.
 //! - [`silence`]: a target that stops is ended, and its scenario named.
 //! - [`names`]: what a test runner lists.
+//! - [`traces`]: a traced vCPU does what it does untraced, and tells every trap.
 
 mod boot_paths;
 mod broken_payloads;
@@ -18,3 +19,4 @@ mod names;
 mod oracle;
 mod order;
 mod silence;
+mod traces;

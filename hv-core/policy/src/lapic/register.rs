@@ -82,6 +82,11 @@ impl Lapic {
 
     /// Hands an IPI out, unless its vector is illegal and errors are reported.
     #[inline]
+    /// ICR as it was written last, in both halves.
+    pub const fn icr(&self) -> u64 {
+        (self.icr_high as u64) << 32 | self.icr_low as u64
+    }
+
     pub(super) fn send(&mut self, icr: Icr) -> Effect {
         let fixed =
             matches!(icr.delivery_mode(), DeliveryMode::Fixed | DeliveryMode::LowestPriority);
