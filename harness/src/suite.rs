@@ -15,7 +15,8 @@
 //! silicon = "none"                   # these five are the defaults
 //!                                    # or none, zen2, zen3, zen4, zen5, host; also "zen4 vnmi=off",
 //!                                    # "none idle-hlt=modeled", "zen4 avic=real x2avic=real"
-//! policy = "kvm-6.12"                # or kvm-6.18, xen-avic-rfc
+//! policy = "kvm-6.12"                # or kvm-5.8, kvm-5.8-patch1, kvm-5.15, kvm-6.18,
+//!                                    # xen-avic-rfc
 //! module = { avic = true }           # also enable-ipiv (true), force-avic (false)
 //! vcpus = 1
 //! cores = 1                          # as many as vCPUs, if not said: vCPU v runs on core v % cores

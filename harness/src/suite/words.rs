@@ -5,6 +5,9 @@ use trapline_abi::record::Outcome;
 
 /// The policies.
 pub(super) const POLICIES: &[(&str, Policy)] = &[
+    ("kvm-5.8", Policy::Kvm58),
+    ("kvm-5.8-patch1", Policy::Kvm58Patch1),
+    ("kvm-5.15", Policy::Kvm515),
     ("kvm-6.12", Policy::Kvm612),
     ("kvm-6.18", Policy::Kvm618),
     ("xen-avic-rfc", Policy::XenAvicRfc),
@@ -65,10 +68,11 @@ mod tests {
     fn every_value_has_a_word() {
         for &(_, policy) in POLICIES {
             match policy {
+                Policy::Kvm58 | Policy::Kvm58Patch1 | Policy::Kvm515 => {}
                 Policy::Kvm612 | Policy::Kvm618 | Policy::XenAvicRfc | Policy::Laboratory => {}
             }
         }
-        assert_eq!(POLICIES.len(), 4);
+        assert_eq!(POLICIES.len(), 7);
         for &(_, seed) in SEEDS {
             match seed {
                 Seed::AutoEoiDecrement

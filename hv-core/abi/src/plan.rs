@@ -59,6 +59,12 @@ pub struct Payload<'a> {
 /// How the hypervisor behaves; named after what it copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Policy {
+    /// Linux 5.8 KVM (`kvm-5.8`).
+    Kvm58,
+    /// The same with the first patch that was posted for AutoEOI (`kvm-5.8-patch1`).
+    Kvm58Patch1,
+    /// Linux 5.15 KVM (`kvm-5.15`).
+    Kvm515,
     /// Linux 6.12 KVM (`kvm-6.12`).
     Kvm612,
     /// Linux 6.18 KVM (`kvm-6.18`), as far as it differs in interrupt virtualization.

@@ -31,6 +31,9 @@ pub enum Reason {
     Sev = 10,
     /// Logical APIC IDs are not one to one.
     LogicalIdAliased = 11,
+    /// CPUID offers x2APIC, which AVIC without x2AVIC cannot do. Linux 5.6 to 5.19 has it as number 5,
+    /// 6.12 not at all: the number is behind all of Linux's.
+    X2Apic = 31,
 }
 
 impl Reason {

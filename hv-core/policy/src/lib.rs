@@ -21,6 +21,7 @@ pub mod memory;
 pub mod mmio;
 pub mod msr;
 pub mod pic;
+pub mod policies;
 pub mod port;
 pub mod pv_eoi;
 pub mod rtc;

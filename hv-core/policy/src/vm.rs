@@ -184,10 +184,8 @@ impl<'s> Vm<'s> {
     pub fn use_features(&mut self, features: Features) {
         self.features = features;
         self.avic.reset(self.vcpus);
-        if features.avic {
-            self.devices().inhibits.clear(Reason::Disabled);
-            inhibits::start(self);
-        }
+        self.devices().partition.follow(features.release);
+        inhibits::start(self);
     }
 
     /// Tells a vCPU under AVIC that something was posted for it: its processor if it runs, its core if

@@ -44,7 +44,7 @@ pub fn unaccelerated<M: GuestMemory>(
     let info = NoAccel::from_bits(vmcb.control.exit_info_1);
     let (register, write) = (info.offset(), info.write());
     let key = ExitKey::access(vmcb.control.exit_code.0, u32::from(register), write);
-    if vm.features.xen_rfc
+    if vm.features.release.xen_rfc
         && let Some(next) = xen_rfc::refuses(vcpu, register, write)
     {
         return Handled { key, next };

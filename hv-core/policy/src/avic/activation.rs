@@ -28,7 +28,7 @@ pub fn prepare(vm: &Vm<'_>, vcpu: &Vcpu, vmcb: &mut Vmcb) {
 }
 
 fn last_index(vm: &Vm<'_>, vcpu: &Vcpu) -> u16 {
-    if vm.features.xen_rfc {
+    if vm.features.release.xen_rfc {
         // Twice the number of vCPUs, because Xen's APIC ids are even, and one too many (spec 6.2).
         // The ids here are not: what is left of it is the wrap.
         return (vm.vcpus as u16 * 2) & 0xff;

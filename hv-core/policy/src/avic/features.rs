@@ -1,5 +1,6 @@
 //! Which features of the processor the hypervisor uses, and how (spec avic.md 5.1, 5.13).
 
+use crate::policies::{self, Release};
 use trapline_abi::plan::{Module, Policy};
 
 /// What CPUID says of the processor.
@@ -20,7 +21,7 @@ pub struct Offered {
 }
 
 /// What the hypervisor uses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
     /// AVIC is enabled in the module.
     pub avic: bool,
@@ -28,35 +29,40 @@ pub struct Features {
     pub x2avic: bool,
     /// IsRunning may be set, so that the processor sends IPIs by itself (`enable_ipiv`).
     pub ipi_virtualization: bool,
-    /// The Idle HLT intercept takes the place of the HLT intercept (KVM from 6.15 on).
+    /// The Idle HLT intercept takes the place of the HLT intercept.
     pub idle_hlt: bool,
-    /// NMIs go through V_NMI (KVM from 6.4 on).
+    /// NMIs go through V_NMI.
     pub vnmi: bool,
-    /// The software TPR is carried to V_TPR before each entry under AVIC, too (KVM from 6.17 on).
+    /// The software TPR is carried to V_TPR before each entry under AVIC, too.
     pub carries_tpr: bool,
-    /// Exits of AVIC are answered as Xen's series of 2016 did.
-    pub xen_rfc: bool,
+    /// What the release does with the rest.
+    pub release: &'static Release,
+}
+
+impl Default for Features {
+    /// None of them, as Linux 6.12.
+    fn default() -> Self {
+        let module = Module { avic: false, enable_ipiv: false, force_avic: false };
+        Self::of(Policy::Kvm612, module, Offered::default())
+    }
 }
 
 impl Features {
     /// What a policy makes of a processor with these module parameters.
     pub const fn of(policy: Policy, module: Module, offered: Offered) -> Self {
-        let newer = matches!(policy, Policy::Kvm618);
-        let xen = matches!(policy, Policy::XenAvicRfc);
-        // Xen's series trusts CPUID; `force_avic` is KVM's.
-        let there = offered.avic || !xen && offered.avic_hidden && module.force_avic;
-        // In the laboratory nobody turns anything on.
-        let laboratory = matches!(policy, Policy::Laboratory);
-        let avic = module.avic && there && !laboratory;
+        let release = policies::of(policy);
+        let is_there =
+            offered.avic || release.force_avic && offered.avic_hidden && module.force_avic;
+        let avic = release.avic && module.avic && is_there;
         Self {
             avic,
-            x2avic: avic && offered.x2avic && !xen,
-            // Forced off on family 17h from 6.17 on.
-            ipi_virtualization: module.enable_ipiv && !(newer && offered.family_17h),
-            idle_hlt: offered.idle_hlt && newer,
-            vnmi: offered.vnmi && !xen && !laboratory,
-            carries_tpr: newer,
-            xen_rfc: xen,
+            x2avic: avic && offered.x2avic && release.x2avic,
+            ipi_virtualization: module.enable_ipiv
+                && !(release.ipiv_off_on_family_17h && offered.family_17h),
+            idle_hlt: offered.idle_hlt && release.idle_hlt,
+            vnmi: offered.vnmi && release.vnmi,
+            carries_tpr: release.carries_tpr,
+            release,
         }
     }
 }

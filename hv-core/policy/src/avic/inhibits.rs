@@ -5,11 +5,25 @@ use crate::inhibit::Reason;
 use crate::lapic::{Identity, Mode};
 use crate::vcpu::Vcpu;
 use crate::vm::Vm;
+use trapline_abi::machine::HyperV;
 use trapline_defs::apic;
 
 /// The reasons of a new VM.
 pub fn start(vm: &Vm<'_>) {
-    vm.avic.set_permitted(!vm.devices().inhibits.inhibited());
+    let release = vm.features.release;
+    let inhibits = &mut vm.devices().inhibits;
+    if vm.features.avic {
+        inhibits.clear(Reason::Disabled);
+    }
+    // QEMU turns the capability on for a machine that has it, and then Linux 5.6 to 5.14 asks.
+    if release.synic_inhibits && vm.machine.hyperv.contains(HyperV::SYNIC) {
+        inhibits.set(Reason::Hyperv);
+    }
+    // Linux 5.6 to 5.19, whatever mode the guest then uses.
+    if release.reasons & Reason::X2Apic.bit() != 0 && vm.machine.x2apic {
+        inhibits.set(Reason::X2Apic);
+    }
+    vm.avic.set_permitted(!inhibits.inhibited());
 }
 
 /// Sets or clears a reason. At a transition every vCPU is made to leave the guest and to look whether
@@ -17,6 +31,9 @@ pub fn start(vm: &Vm<'_>) {
 #[cold]
 #[inline(never)]
 pub fn change(vm: &Vm<'_>, vcpu: &mut Vcpu, reason: Reason, stands: bool) {
+    if vm.features.release.reasons & reason.bit() == 0 {
+        return;
+    }
     let transition = {
         let inhibits = &mut vm.devices().inhibits;
         if stands { inhibits.set(reason) } else { inhibits.clear(reason) }

@@ -29,12 +29,14 @@ pub fn incomplete(vm: &mut Vm<'_>, vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> Handled 
     let id = info.id();
     let key = ExitKey::number(vmcb.control.exit_code.0, id.0);
     let icr = command(vcpu, vmcb.control.exit_info_1);
-    if vm.features.xen_rfc {
+    if vm.features.release.xen_rfc {
         return Handled { key, next: xen_rfc::incomplete_ipi(vm, vcpu, vmcb, icr, info) };
     }
     let is_resent = vm.seed == Some(Seed::IncompleteIpiResent) && id == FailureId::NOT_RUNNING;
     match id {
         _ if is_resent => return Handled { key, next: emulate(vm, vcpu, vmcb, icr) },
+        // Linux before 6.3 warned of it instead (3.2 of the corrections).
+        FailureId::INVALID_TARGET if vm.features.release.drops_invalid_targets => {}
         FailureId::INVALID_TYPE | FailureId::INVALID_TARGET => {
             return Handled { key, next: emulate(vm, vcpu, vmcb, icr) };
         }

@@ -28,6 +28,9 @@ impl Partition {
         before: bool,
         after: bool,
     ) -> u8 {
+        if !self.counts_auto_eoi() {
+            return 0;
+        }
         let up = !before && after;
         let down = match self.decrement {
             DecrementRule::OldAndNotNew => before && !after,

@@ -2,6 +2,7 @@
 
 use super::{DecrementRule, Effect};
 use crate::fault::Gp;
+use crate::policies::Release;
 use trapline_abi::machine::HyperV;
 
 const ENABLE: u64 = 1;
@@ -18,6 +19,8 @@ pub struct Partition {
     pub zero_pages: bool,
     /// How the AutoEOI count goes down.
     pub decrement: DecrementRule,
+    /// The SynIC itself inhibits AVIC, so that nobody counts AutoEOI (Linux 5.6 to 5.14).
+    synic_inhibits: bool,
     pub(super) auto_eoi_users: u32,
     offered: HyperV,
     memory: u64,
@@ -33,6 +36,7 @@ impl Partition {
         Self {
             zero_pages: true,
             decrement: DecrementRule::OldAndNotNew,
+            synic_inhibits: false,
             auto_eoi_users: 0,
             offered,
             memory,
@@ -40,6 +44,19 @@ impl Partition {
             hypercall: 0,
             reference_tsc: 0,
         }
+    }
+
+    /// Counts AutoEOI as that release does, unless a fault was seeded.
+    pub fn follow(&mut self, release: &Release) {
+        self.synic_inhibits = release.synic_inhibits;
+        if self.decrement == DecrementRule::OldAndNotNew {
+            self.decrement = release.decrement;
+        }
+    }
+
+    /// Whether AutoEOI is counted.
+    pub(super) const fn counts_auto_eoi(&self) -> bool {
+        !self.synic_inhibits
     }
 
     /// VM reset. The AutoEOI count follows from the [`super::Synic::reset`] of each vCPU.

@@ -1,6 +1,6 @@
 //! A VM of a few vCPUs under AVIC, without a processor.
 
-use crate::avic::features::Features;
+use crate::avic::features::{Features, Offered};
 use crate::avic::tables::Tables;
 use crate::avic::{activation, running};
 use crate::cpuid::Host;
@@ -10,20 +10,25 @@ use crate::memory::tests::Ram;
 use crate::vcpu::Vcpu;
 use crate::vm::{GuestClock, Shared, Vm};
 use trapline_abi::machine::{HyperV, Machine};
-use trapline_abi::plan::Seed;
+use trapline_abi::plan::{Module, Policy, Seed};
 use trapline_defs::apic::base as base_bits;
 use trapline_defs::exit_code::ExitCode;
 use trapline_defs::vmcb::Vmcb;
 
-pub const FEATURES: Features = Features {
-    avic: true,
-    x2avic: true,
-    ipi_virtualization: true,
-    idle_hlt: false,
-    vnmi: false,
-    carries_tpr: false,
-    xen_rfc: false,
-};
+pub const FEATURES: Features = features(Policy::Kvm612);
+
+/// A policy on a processor with AVIC and x2AVIC.
+pub const fn features(policy: Policy) -> Features {
+    let processor = Offered {
+        avic: true,
+        avic_hidden: false,
+        x2avic: true,
+        idle_hlt: false,
+        vnmi: false,
+        family_17h: false,
+    };
+    Features::of(policy, Module::DEFAULT, processor)
+}
 
 const MACHINE: Machine = Machine { tsc_deadline: false, hyperv: HyperV::USUAL, ..Machine::PLAIN };
 

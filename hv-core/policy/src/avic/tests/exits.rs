@@ -1,13 +1,13 @@
 //! Exits 401h, 402h and A6h, and what must not be done at them.
 
-use super::bench::{Bench, FEATURES};
+use super::bench::{Bench, FEATURES, features};
 use crate::avic::features::Features;
 use crate::handle::{Next, Stop};
 use crate::lapic::Vectors;
 use crate::mailbox::State;
 use crate::msr::{PASSED_THROUGH, x2avic_passes};
 use crate::xen_rfc::Crash;
-use trapline_abi::plan::Seed;
+use trapline_abi::plan::{Policy, Seed};
 use trapline_defs::apic::{Icr, offset};
 use trapline_defs::avic::{FailureId, IncompleteIpi, NoAccel};
 use trapline_defs::event::Event;
@@ -63,6 +63,20 @@ fn avh_002_on_ids_0_and_2_the_whole_command_is_sent_and_busy_is_cleared() {
     }
 }
 
+/// Linux before 6.3 warned, and that was all.
+#[test]
+fn avh_002_an_invalid_target_is_dropped_by_older_releases() {
+    for policy in [Policy::Kvm58, Policy::Kvm515] {
+        let mut bench = Bench::with(3, features(policy), None);
+        let next = incomplete(&mut bench, FailureId::INVALID_TARGET, OTHERS | 0xb0, 2);
+        assert_eq!(next, Next::Enter);
+        for n in 1..3 {
+            assert!(!bench.vm.mailbox(n).is_full(), "{policy:?}");
+            assert_eq!(bench.page(n).vectors(offset::IRR), Vectors::EMPTY, "{policy:?}");
+        }
+    }
+}
+
 #[test]
 fn avh_003_every_target_that_does_not_run_is_woken() {
     let sleepers = |features| {
@@ -73,7 +87,7 @@ fn avh_003_every_target_that_does_not_run_is_woken() {
     };
     assert_eq!(sleepers(FEATURES), 0b1110);
     // Xen's series stopped at the first.
-    assert_eq!(sleepers(Features { xen_rfc: true, ..FEATURES }), 0b0010);
+    assert_eq!(sleepers(features(Policy::XenAvicRfc)), 0b0010);
 }
 
 #[test]
@@ -94,7 +108,7 @@ fn avh_004_no_value_of_the_exit_kills_the_vm() {
             assert_eq!(next, Next::Enter, "{slot:#x} {write}");
         }
     }
-    let mut xen = Bench::with(2, Features { xen_rfc: true, ..FEATURES }, None);
+    let mut xen = Bench::with(2, features(Policy::XenAvicRfc), None);
     let next = incomplete(&mut xen, FailureId::INVALID_TARGET, 0xb0, 0);
     assert_eq!(
         (next, xen.vcpus[0].avic.crash),

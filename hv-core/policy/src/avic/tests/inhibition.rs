@@ -1,8 +1,9 @@
 //! When AVIC has to be off (rules AVH-016 to AVH-020).
 
-use super::bench::Bench;
+use super::bench::{Bench, features};
 use crate::inhibit::Reason;
 use crate::time::Ns;
+use trapline_abi::plan::Policy;
 use trapline_defs::apic::{base as base_bits, offset};
 
 fn has(bench: &Bench, reason: Reason) -> bool {
@@ -123,4 +124,24 @@ fn avh_020_an_interrupt_window_turns_avic_off_for_all() {
     bench.vmcb(0).save.rflags = 0x202;
     bench.exit(0, trapline_defs::exit_code::ExitCode::VINTR, 0, 0);
     assert!(!has(&bench, Reason::IrqWindow));
+}
+
+/// The machine offers x2APIC and the SynIC.
+#[test]
+fn hv_100_only_before_5_15_the_synic_itself_inhibits() {
+    let mask = |policy| Bench::off(1, features(policy), None).vm.devices().inhibits.mask();
+    let x2apic = Reason::X2Apic.bit();
+    assert_eq!(mask(Policy::Kvm58), x2apic | Reason::Hyperv.bit());
+    assert_eq!(mask(Policy::Kvm58Patch1), x2apic);
+    assert_eq!(mask(Policy::Kvm515), x2apic);
+    assert_eq!(mask(Policy::Kvm612), 0);
+}
+
+/// `svm_check_apicv_inhibit_reasons` of 5.15 has none of these.
+#[test]
+fn avh_016_older_releases_do_not_look_at_ids() {
+    let mut bench = Bench::with(2, features(Policy::Kvm515), None);
+    write(&mut bench, 1, offset::ID, 0);
+    write(&mut bench, 1, offset::LDR, 0xc << 24);
+    assert_eq!(bench.vm.devices().inhibits.mask(), Reason::X2Apic.bit());
 }
