@@ -32,6 +32,7 @@ mod start;
 pub mod synic;
 pub mod timer;
 pub mod trial;
+pub mod windows;
 
 #[cfg(feature = "image")]
 #[path = "../../hv-core/src/arch/memory.rs"]

@@ -6,6 +6,7 @@ use crate::cpu::write_msr;
 
 const GUEST_OS_ID: u32 = 0x4000_0000;
 const SIMP: u32 = 0x4000_0083;
+const EOM: u32 = 0x4000_0084;
 const SINT0: u32 = 0x4000_0090;
 /// SINT: masked.
 pub const MASKED: u64 = 1 << 16;
@@ -21,6 +22,11 @@ pub fn identify() {
 /// Says where messages go: the address of a page.
 pub fn set_message_page(address: u64) {
     write_msr(SIMP, address | 1);
+}
+
+/// Says that a message slot with another message waiting behind it is empty again.
+pub fn end_of_message() {
+    write_msr(EOM, 0);
 }
 
 /// Writes source `n`.

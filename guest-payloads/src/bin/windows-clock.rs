@@ -1,0 +1,93 @@
+//! The clock of a Windows guest: the RTC, or a synthetic timer where one is offered (seeds/000).
+//!
+//! A guest tick lasts as long and brings the same work with either. What differs is how often the clock
+//! interrupts for it: the RTC at 2048 Hz always, the timer once.
+#![no_std]
+#![no_main]
+
+use guest_payloads::count::Count;
+use guest_payloads::windows::{self, rtc, stimer};
+use guest_payloads::{apic, call, cpu, interrupt, payload};
+use trapline_abi::call::Query;
+
+payload! {
+    about: "Keeps time as Windows does, by the RTC or by synthetic timers, whichever CPUID leaves it.";
+    number n = 8, "How many guest ticks.";
+    number every = 5, "How long one lasts, in periods of 2048 Hz: the RTC interrupts as often for it.";
+    number work = 4, "IPIs to itself after each guest tick.";
+    choice profile: Profile { WindowsHal = "windows-hal", Minimal = "minimal" }
+        = "windows-hal", "How the RTC is acknowledged: C read until clear, or once.";
+    choice sources: Sources { Unused = "unused", Claimed = "claimed", Released = "released" }
+        = "unused", "SINT0, 1 and 4: left alone, set with AutoEOI as by older kernels, or then without.";
+    choice registers: Registers { XApic = "xapic", X2Apic = "x2apic" }
+        = "xapic", "How the APIC is reached.";
+    run: run;
+}
+
+const WORK: u8 = 0x2f;
+
+static DONE: Count = Count::new();
+
+fn on_work() {
+    DONE.add();
+    apic::eoi();
+}
+
+fn run(Params { n, every, work, profile, sources, registers }: Params) {
+    apic::open(apic::Mode::xapic_if(registers == Registers::XApic));
+    interrupt::on(WORK, on_work);
+    if sources != Sources::Unused {
+        windows::claim_sources();
+    }
+    if sources == Sources::Released {
+        windows::release_auto_eoi();
+    }
+    let by_stimer = windows::takes_stimer();
+    let ticks = if by_stimer {
+        stimer::start(every);
+        &stimer::TICKS
+    } else {
+        rtc::start(
+            every,
+            match profile {
+                Profile::WindowsHal => rtc::Profile::WindowsHal,
+                Profile::Minimal => rtc::Profile::Minimal,
+            },
+        );
+        &rtc::TICKS
+    };
+    // From a guest tick on, so that the window holds whole ones.
+    wait_for(ticks, 1);
+    call::begin("clock");
+    for tick in 2..n + 2 {
+        wait_for(ticks, tick);
+        cpu::sti();
+        for _ in 0..work {
+            apic::self_ipi(WORK);
+        }
+        cpu::cli();
+    }
+    call::end();
+    call::value("stimer", u64::from(by_stimer));
+    call::value("inhibits", call::query(Query::ApicvInhibits).unwrap_or(u64::MAX));
+    call::value("auto-eoi-users", call::query(Query::AutoEoiCount).unwrap_or(u64::MAX));
+    if by_stimer {
+        stimer::stop();
+        call::check("HV-243: guest ticks, without a write of SCONTROL", 1 + n, stimer::TICKS.get());
+        call::check("HV-137: guest ticks before their time", 0, stimer::EARLY.get());
+        call::check("HV-137: interrupts without a message", 0, stimer::STRANGE.get());
+        call::check("HV-244: EOM writes", 0, stimer::EOMS.get());
+    } else {
+        call::check("RTC-008: guest ticks", 1 + n, rtc::TICKS.get());
+        call::check("RTC-011: handlers that found IRQF clear", 0, rtc::SPURIOUS.get());
+        call::check("RTC-027: register B after the HAL's stop", 0x02, u64::from(rtc::stop()));
+    }
+    call::check("work done", n * work, DONE.get());
+}
+
+fn wait_for(ticks: &Count, tick: u64) {
+    while ticks.get() < tick {
+        cpu::sti_hlt();
+        cpu::cli();
+    }
+}
