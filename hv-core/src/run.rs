@@ -154,6 +154,12 @@ fn after(block: &mut VcpuBlock, handled: Handled, exited_at: u64) -> Turn {
                 block.tables.map_apic();
             }
         }
+        Next::Yield => {
+            if turns::may_yield(block) {
+                return leave(block, Left::Yielded);
+            }
+            tell(block, exited_at);
+        }
         Next::Block => return leave(block, Left::Block),
         Next::Call => return leave(block, Left::Call),
         Next::Stop(stop) => return leave(block, Left::Stop(stop)),

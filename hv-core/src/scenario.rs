@@ -368,7 +368,7 @@ pub fn turn(block: &mut VcpuBlock) -> ControlFlow<Option<End>> {
             left => left,
         };
         match left {
-            Left::Asleep | Left::Preempted => return ControlFlow::Continue(()),
+            Left::Asleep | Left::Preempted | Left::Yielded => return ControlFlow::Continue(()),
             Left::Elsewhere => return ControlFlow::Break(None),
             _ => {}
         }

@@ -5,7 +5,8 @@
 //! `unblocking`, in this order; where nobody else wants the core, only through the first and the last. All
 //! but the bootstrap vCPU are blocked when a scenario starts, without having gone through `blocking`.
 
-use crate::vcpu_block::VcpuBlock;
+use crate::clock;
+use crate::vcpu_block::{Left, VcpuBlock};
 use trapline_policy::avic::running;
 use trapline_policy::events;
 
@@ -13,6 +14,10 @@ use trapline_policy::events;
 /// (KVM: `vcpu_load`). Another vCPU may have been there before.
 pub fn switched_in(block: &mut VcpuBlock, is_after_another: bool) {
     running::load(&block.vm, &mut block.vcpu, block.core.apic_id);
+    if block.vcpu.kvm.steal.is_on() {
+        let now = block.vm.clock.at(clock::now());
+        block.vcpu.kvm.steal.regain(&block.memory, now);
+    }
     if is_after_another {
         if let Some(processor) = block.core.processor.take() {
             block.model.go_on(processor);
@@ -26,6 +31,10 @@ pub fn switched_in(block: &mut VcpuBlock, is_after_another: bool) {
 /// `vcpu_put`).
 pub fn switched_out(block: &mut VcpuBlock) {
     running::put(&block.vm, &mut block.vcpu);
+    if block.vcpu.kvm.steal.is_on() && matches!(block.left, Left::Preempted | Left::Yielded) {
+        let now = block.vm.clock.at(clock::now());
+        block.vcpu.kvm.steal.lose(&block.memory, now, block.left == Left::Preempted);
+    }
     if block.model_plays {
         block.core.processor.set(Some(block.model.processor().clone()));
     }
@@ -41,5 +50,7 @@ pub fn blocking(block: &mut VcpuBlock) {
 /// Something woke it: it goes on, once it is settled with what (KVM: `vcpu_unblocking`).
 pub fn unblocking(block: &mut VcpuBlock) {
     block.is_blocked = false;
+    // Used up by this halt, whatever ended it.
+    block.vcpu.kvm.unhalted = false;
     running::load(&block.vm, &mut block.vcpu, block.core.apic_id);
 }

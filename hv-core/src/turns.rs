@@ -73,6 +73,23 @@ pub fn is_another_ready(block: &VcpuBlock, now: u64) -> bool {
         || bits(schedule.others()).any(|number| !block.vm.mailbox(number as u32).is_asleep())
 }
 
+/// Whether the vCPU that the running one yields to can have the core now; if so it is next.
+///
+/// KVM yields to whoever is ready, on whichever core (`yield_to`); here a vCPU never changes its core, so
+/// that one of another core gains nothing by this one's turn.
+#[cold]
+pub fn may_yield(block: &VcpuBlock) -> bool {
+    let mut schedule = block.core.schedule.get();
+    let target = block.vcpu.kvm.yields_to;
+    let is_here = schedule.others() >> target & 1 != 0;
+    let can_run = is_here && !block.vm.mailbox(target).is_asleep();
+    if can_run {
+        schedule.favor(target);
+        block.core.schedule.set(schedule);
+    }
+    can_run
+}
+
 /// The numbers of the bits that are set.
 fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {

@@ -35,6 +35,8 @@ pub enum Left {
     Asleep,
     /// Its slice is over, and another vCPU of its core is ready.
     Preempted,
+    /// It gives its turn to another vCPU of its core, by hypercall.
+    Yielded,
     /// A payload call.
     Call,
     /// The vCPU is halted and nothing can wake it.

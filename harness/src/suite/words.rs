@@ -24,6 +24,7 @@ pub(super) const SEEDS: &[(&str, Seed)] = &[
     ("kick-lost", Seed::KickLost),
     ("incomplete-ipi-resent", Seed::IncompleteIpiResent),
     ("block-without-look", Seed::BlockWithoutLook),
+    ("pv-ipi-top-lost", Seed::PvIpiTopLost),
 ];
 
 /// The ends of a scenario.
@@ -82,10 +83,11 @@ mod tests {
                 | Seed::InjectionLost
                 | Seed::KickLost
                 | Seed::IncompleteIpiResent
-                | Seed::BlockWithoutLook => {}
+                | Seed::BlockWithoutLook
+                | Seed::PvIpiTopLost => {}
             }
         }
-        assert_eq!(SEEDS.len(), 8);
+        assert_eq!(SEEDS.len(), 9);
         for &(_, outcome) in OUTCOMES {
             match outcome {
                 Outcome::Done

@@ -94,15 +94,56 @@ bitflags::bitflags! {
         const INTERFACE = 1 << 0;
         /// `kvm-pv-eoi`: MSR 4B56_4D04h.
         const PV_EOI = 1 << 1;
+        /// `kvmclock`: MSRs 11h, 12h, 4B56_4D00h and 4B56_4D01h.
+        const CLOCK = 1 << 2;
+        /// `kvmclock-stable-bit`: the clocks of all vCPUs are one.
+        const CLOCK_STABLE = 1 << 3;
+        /// `kvm-nopiodelay`: no port needs the delay of a write to port 80h.
+        const NO_IO_DELAY = 1 << 4;
+        /// `kvm-steal-time`: MSR 4B56_4D03h.
+        const STEAL_TIME = 1 << 5;
+        /// `kvm-pv-unhalt`: hypercall 5, KICK_CPU.
+        const PV_UNHALT = 1 << 6;
+        /// `kvm-pv-ipi`: hypercall 10, SEND_IPI.
+        const PV_IPI = 1 << 7;
+        /// `kvm-poll-control`: MSR 4B56_4D05h.
+        const POLL_CONTROL = 1 << 8;
+        /// `kvm-pv-sched-yield`: hypercall 11, SCHED_YIELD.
+        const SCHED_YIELD = 1 << 9;
+        /// `kvm-hint-dedicated`: no vCPU is kept off its core for long.
+        const HINT_DEDICATED = 1 << 10;
+        /// `kvm-pv-enforce-cpuid`: what CPUID does not offer is not served either
+        /// (KVM_CAP_ENFORCE_PV_FEATURE_CPUID). Without it KVM serves everything.
+        const ENFORCE_CPUID = 1 << 11;
     }
 }
 
 impl Kvm {
-    /// What `kvm = true` means: everything.
-    pub const USUAL: Self = Self::all();
+    /// What `kvm = true` means: everything that KVM offers unasked. The hint and the enforcement are asked
+    /// for by whoever starts the VM.
+    pub const USUAL: Self =
+        Self::all().difference(Self::HINT_DEDICATED).difference(Self::ENFORCE_CPUID);
 
     /// Every switch under its name.
-    pub const SWITCHES: &[(&str, Self)] = &[("kvm-pv-eoi", Self::PV_EOI)];
+    pub const SWITCHES: &[(&str, Self)] = &[
+        ("kvm-pv-eoi", Self::PV_EOI),
+        ("kvmclock", Self::CLOCK),
+        ("kvmclock-stable-bit", Self::CLOCK_STABLE),
+        ("kvm-nopiodelay", Self::NO_IO_DELAY),
+        ("kvm-steal-time", Self::STEAL_TIME),
+        ("kvm-pv-unhalt", Self::PV_UNHALT),
+        ("kvm-pv-ipi", Self::PV_IPI),
+        ("kvm-poll-control", Self::POLL_CONTROL),
+        ("kvm-pv-sched-yield", Self::SCHED_YIELD),
+        ("kvm-hint-dedicated", Self::HINT_DEDICATED),
+        ("kvm-pv-enforce-cpuid", Self::ENFORCE_CPUID),
+    ];
+
+    /// Whether the hypervisor serves `what`, a switch: KVM does even where CPUID hides it, unless it is told
+    /// to enforce CPUID.
+    pub const fn serves(self, what: Self) -> bool {
+        !self.contains(Self::ENFORCE_CPUID) || self.contains(what)
+    }
 
     /// What a switch cannot be without, by name.
     pub const NEEDS: &[(&str, &[&str])] = &[];

@@ -112,6 +112,8 @@ pub enum Seed {
     IncompleteIpiResent,
     /// A vCPU blocks without a look into its backing page (rules AVH-012, AVH-025).
     BlockWithoutLook,
+    /// SEND_IPI forgets the highest APIC id of its bitmap (rule HC-2).
+    PvIpiTopLost,
 }
 
 /// A scenario.

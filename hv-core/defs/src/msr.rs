@@ -18,6 +18,18 @@ pub const X2APIC_LAST: u32 = 0x8ff;
 pub const HYPERV_FIRST: u32 = 0x4000_0000;
 /// The last of the Hyper-V range.
 pub const HYPERV_LAST: u32 = 0x4000_01ff;
+/// KVM's wall clock, the number of old (MSR_KVM_WALL_CLOCK).
+pub const KVM_WALL_CLOCK_OLD: u32 = 0x11;
+/// KVM's clock of one vCPU, the number of old (MSR_KVM_SYSTEM_TIME).
+pub const KVM_SYSTEM_TIME_OLD: u32 = 0x12;
+/// KVM's wall clock (MSR_KVM_WALL_CLOCK_NEW).
+pub const KVM_WALL_CLOCK: u32 = 0x4b56_4d00;
+/// KVM's clock of one vCPU (MSR_KVM_SYSTEM_TIME_NEW).
+pub const KVM_SYSTEM_TIME: u32 = 0x4b56_4d01;
+/// KVM's steal time (MSR_KVM_STEAL_TIME).
+pub const KVM_STEAL_TIME: u32 = 0x4b56_4d03;
+/// KVM's host-side halt polling (MSR_KVM_POLL_CONTROL).
+pub const KVM_POLL_CONTROL: u32 = 0x4b56_4d05;
 /// KVM's PV EOI (MSR_KVM_PV_EOI_EN).
 pub const KVM_PV_EOI: u32 = 0x4b56_4d04;
 /// EFER.

@@ -27,6 +27,11 @@ impl Segment {
     pub const TSS: Self = Self { selector: 0, attributes: 0x008b, limit: 0x67, base: 0 };
     /// A present, empty LDT.
     pub const LDT: Self = Self { selector: 0, attributes: 0x0082, limit: 0, base: 0 };
+    /// Whether code of this segment is 64-bit code (descriptor bit 53), in long mode.
+    pub const fn is_long(&self) -> bool {
+        self.attributes & 1 << 9 != 0
+    }
+
     /// A descriptor table register.
     pub const fn table(base: u64, limit: u16) -> Self {
         Self { selector: 0, attributes: 0, limit: limit as u32, base }

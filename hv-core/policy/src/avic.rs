@@ -21,7 +21,7 @@ pub mod registers;
 pub mod running;
 pub mod tables;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// What a vCPU keeps for AVIC.
 #[derive(Clone, Copy, Debug, Default)]

@@ -26,6 +26,8 @@ pub enum Next {
     Interrupt,
     /// Block until something wakes the vCPU.
     Block,
+    /// Give the core to the vCPU that the guest named, if that is one of the core's and ready.
+    Yield,
     /// A payload call; RIP is behind it.
     Call,
     /// Handle the exit by [`exit_by_register`]: it names a register that is not up to date. Nothing
@@ -211,7 +213,13 @@ fn halt(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> Handled {
             _ => {}
         }
     }
-    let next = if wakes(vm, vcpu, vmcb) { Next::Enter } else { Next::Block };
+    let next = if wakes(vm, vcpu, vmcb) {
+        // Used up by this halt, whatever ended it.
+        vcpu.kvm.unhalted = false;
+        Next::Enter
+    } else {
+        Next::Block
+    };
     Handled { key: ExitKey::plain(vmcb.control.exit_code.0), next }
 }
 
@@ -222,6 +230,7 @@ pub fn wakes(vm: &Vm, vcpu: &Vcpu, vmcb: &Vmcb) -> bool {
         || vcpu.events.nmis > 0 && !events::nmis_masked(vm, vcpu, vmcb)
         || vcpu.events.exception.valid()
         || vcpu.events.interrupted.valid()
+        || vcpu.kvm.unhalted
 }
 
 /// Raises an exception instead of executing the instruction.

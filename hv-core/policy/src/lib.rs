@@ -14,6 +14,7 @@ pub mod hypercall;
 pub mod hyperv;
 pub mod inhibit;
 pub mod ioapic;
+pub mod kvm;
 pub mod laboratory;
 pub mod lapic;
 pub mod mailbox;

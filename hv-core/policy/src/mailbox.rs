@@ -40,6 +40,7 @@ const INIT: u32 = 1 << 1;
 const SIPI: u32 = 1 << 2;
 const LOOK: u32 = 1 << 3;
 const UPDATE: u32 = 1 << 5;
+const UNHALT: u32 = 1 << 6;
 /// A second NMI: KVM takes in as many as it may, and that is two at most (process_nmi).
 const SECOND_NMI: u32 = NMI << 4;
 const SIPI_VECTOR: u32 = 8;
@@ -71,6 +72,8 @@ pub struct Letters {
     pub look: bool,
     /// Whether AVIC may be on changed.
     pub update: bool,
+    /// A halt ends, whatever interrupts are open (KVM's `pv_unhalted`).
+    pub unhalt: bool,
 }
 
 impl Default for Mailbox {
@@ -169,8 +172,9 @@ impl Mailbox {
             Delivery::Sipi { vector } => {
                 self.change(|other| other & !SIPI_PART | SIPI | u32::from(vector) << SIPI_VECTOR)
             }
-            // KVM drops an SMI without SMM, and ignores ExtINT in an IPI; nobody waits for Unhalt.
-            Delivery::None | Delivery::Smi | Delivery::ExtInt | Delivery::Unhalt => return false,
+            Delivery::Unhalt => self.change(|other| other | UNHALT),
+            // KVM drops an SMI without SMM, and ignores ExtINT in an IPI.
+            Delivery::None | Delivery::Smi | Delivery::ExtInt => return false,
         }
         self.kick()
     }
@@ -235,6 +239,7 @@ impl Mailbox {
             sipi: (other & SIPI != 0).then_some((other >> SIPI_VECTOR) as u8),
             look: other & LOOK != 0,
             update: other & UPDATE != 0,
+            unhalt: other & UNHALT != 0,
         }
     }
 }
@@ -367,9 +372,18 @@ mod tests {
     }
 
     #[test]
+    fn an_unhalt_is_a_letter_of_its_own() {
+        let mailbox = Mailbox::new();
+        mailbox.set_state(State::Asleep);
+        assert!(mailbox.put(Delivery::Unhalt));
+        let letters = Letters { unhalt: true, ..Letters::default() };
+        assert_eq!(taken(&mailbox), (vec![], letters));
+    }
+
+    #[test]
     fn what_means_nothing_to_a_vcpu_leaves_nothing() {
         let mailbox = Mailbox::new();
-        for delivery in [Delivery::None, Delivery::Smi, Delivery::ExtInt, Delivery::Unhalt] {
+        for delivery in [Delivery::None, Delivery::Smi, Delivery::ExtInt] {
             assert!(!mailbox.put(delivery));
         }
         assert!(!mailbox.is_full());

@@ -5,17 +5,17 @@ use crate::events;
 use crate::fault::Gp;
 use crate::handle::{Handled, Next, Stop, finish};
 use crate::hyperv;
+use crate::kvm;
 use crate::lapic::{Delivery, Effect, Mode};
 use crate::memory::GuestMemory;
 use crate::time::Ns;
 use crate::vcpu::Vcpu;
 use crate::vm::{Devices, Vm};
 use trapline_abi::exit::{self, ExitKey};
-use trapline_abi::machine::Kvm;
 use trapline_defs::apic::offset;
 use trapline_defs::msr::{
-    APIC_BASE, EFER, FS_BASE, GS_BASE, HYPERV_FIRST, HYPERV_LAST, KVM_PV_EOI, MISC_ENABLE, PAT,
-    TSC, TSC_DEADLINE, X2APIC_FIRST, X2APIC_LAST, efer,
+    APIC_BASE, EFER, FS_BASE, GS_BASE, HYPERV_FIRST, HYPERV_LAST, MISC_ENABLE, PAT, TSC,
+    TSC_DEADLINE, X2APIC_FIRST, X2APIC_LAST, efer,
 };
 use trapline_defs::vmcb::Vmcb;
 
@@ -197,8 +197,7 @@ fn read(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &Vmcb, msr: u32, now: Ns) -> Result<
             let Vcpu { synic, stimers, .. } = vcpu;
             return hyperv::read_msr(&vm.devices().partition, synic, stimers, msr, now);
         }
-        KVM_PV_EOI if vm.machine.kvm.contains(Kvm::PV_EOI) => vcpu.pv_eoi.read_msr(),
-        _ => return Err(Gp),
+        _ => return kvm::read_msr(vm, vcpu, msr),
     })
 }
 
@@ -233,10 +232,7 @@ fn write<M: GuestMemory>(
         }
         EFER => write_efer(vcpu, vmcb, value)?,
         HYPERV_FIRST..=HYPERV_LAST => write_hyperv(vm, vcpu, memory, msr, value, now)?,
-        KVM_PV_EOI if vm.machine.kvm.contains(Kvm::PV_EOI) => {
-            vcpu.pv_eoi.write_msr(value, vm.memory)?
-        }
-        _ => return Err(Gp),
+        _ => kvm::write_msr(vm, vcpu, msr, value)?,
     }
     Ok(())
 }

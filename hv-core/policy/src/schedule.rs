@@ -23,13 +23,15 @@ pub struct Schedule {
     current: u32,
     slice_ends: u64,
     wakes_at: u64,
+    /// Who is next if ready, one bit or none.
+    favored: u32,
 }
 
 impl Schedule {
     /// The turns of these vCPUs, one bit each; the first of them is the current one.
     pub const fn new(vcpus: u32) -> Self {
         let current = vcpus.trailing_zeros() % u32::BITS;
-        Self { vcpus, current, slice_ends: u64::MAX, wakes_at: u64::MAX }
+        Self { vcpus, current, slice_ends: u64::MAX, wakes_at: u64::MAX, favored: 0 }
     }
 
     /// All of them, one bit each.
@@ -52,9 +54,18 @@ impl Schedule {
         self.wakes_at
     }
 
-    /// Whose turn is next, if one of `ready` is ready: the first behind the current one.
+    /// Puts one in front of the others, once: the current one yields to it.
+    pub const fn favor(&mut self, vcpu: u32) {
+        self.favored = 1 << vcpu;
+    }
+
+    /// Whose turn is next, if one of `ready` is ready: the favored one, else the first behind the current one.
     pub fn next(&self, ready: u32) -> Option<u32> {
         let ready = ready & self.others();
+        let favored = ready & self.favored;
+        if favored != 0 {
+            return Some(favored.trailing_zeros());
+        }
         let behind = ready & !(2u32 << self.current).wrapping_sub(1);
         let among = if behind != 0 { behind } else { ready };
         (among != 0).then(|| among.trailing_zeros())
@@ -63,6 +74,7 @@ impl Schedule {
     /// Gives the turn to `vcpu`. While it runs, no other one's deadline moves.
     pub fn switch(&mut self, vcpu: u32, slice_ends: u64, wakes_at: u64) {
         (self.current, self.slice_ends, self.wakes_at) = (vcpu, slice_ends, wakes_at);
+        self.favored = 0;
     }
 
     /// When the core has to look again, for the sake of the others: at the slice's end where one of them
@@ -106,6 +118,18 @@ mod tests {
             seen.push(next);
         }
         assert_eq!(seen, [3, 7, 1, 3, 7, 1]);
+    }
+
+    #[test]
+    fn who_is_yielded_to_is_next_once_and_only_if_ready() {
+        let mut schedule = Schedule::new(0b1111);
+        schedule.favor(2);
+        assert_eq!(schedule.next(0b1010), Some(1));
+        assert_eq!(schedule.next(0b1110), Some(2));
+        schedule.switch(2, 0, 0);
+        assert_eq!(schedule.next(0b1111), Some(3));
+        schedule.favor(2);
+        assert_eq!(schedule.next(0b1111), Some(3), "nobody yields to oneself");
     }
 
     #[test]

@@ -6,11 +6,13 @@ use crate::decode::Decoder;
 use crate::events::Events;
 use crate::gprs::Gprs;
 use crate::hyperv::{ReferenceClock, Synic, Timers, expiry};
+use crate::kvm::KvmVcpu;
 use crate::laboratory::Laboratory;
 use crate::lapic::{Lapic, TscClock};
 use crate::memory::GuestMemory;
 use crate::pv_eoi::PvEoi;
 use crate::time::Ns;
+use crate::vm::GuestClock;
 use trapline_abi::machine::Machine;
 
 /// MSRs that are neither in the VMCB nor a device's.
@@ -55,6 +57,8 @@ pub struct Vcpu {
     pub stimers: Timers,
     /// Its paravirtual EOI.
     pub pv_eoi: PvEoi,
+    /// The rest of KVM's interface.
+    pub kvm: KvmVcpu,
     /// Its CPUID answers.
     pub cpuid: CpuidTable,
     /// Its instruction decoder.
@@ -97,6 +101,7 @@ impl Vcpu {
             synic: Synic::new(index),
             stimers: Timers::new(ReferenceClock::new(tsc_khz)),
             pv_eoi: PvEoi::new(),
+            kvm: KvmVcpu::new(),
             cpuid: CpuidTable::new(machine, host, cpuid::Vcpu { apic_id: index, count }),
             decoder: Decoder::new(),
             msrs: PlainMsrs { misc_enable: 1 },
@@ -127,11 +132,15 @@ impl Vcpu {
     }
 
     /// After an exit that asked for it by [`Vcpu::rearm`]: what the guest gets by memory before it goes on, its
-    /// reference TSC page and timers that are due at `now`.
+    /// reference TSC page, its clock of KVM's, and timers that are due at `now`.
     #[inline]
     pub fn tell<M: GuestMemory>(&mut self, memory: &M, now: Ns) {
         if let Some(page) = self.stimers.page.take() {
             self.stimers.clock.publish(memory, page);
+        }
+        if self.kvm.is_pending() {
+            let khz = (self.stimers.clock.tsc_hz() / 1000) as u32;
+            self.kvm.tell(memory, GuestClock { offset: 0, khz }, now);
         }
         self.expire_stimers(memory, now);
     }
@@ -150,6 +159,7 @@ impl Vcpu {
     pub fn init(&mut self) {
         self.lapic.reset();
         self.pv_eoi.reset();
+        self.kvm.init();
         self.gprs = Gprs { rdx: u64::from(self.signature), ..Gprs::default() };
         self.attention = true;
         let injections = self.events.injections;
@@ -157,6 +167,13 @@ impl Vcpu {
         self.events.injections = injections;
         self.waits_for_sipi = true;
         self.rearm = true;
+    }
+
+    /// Its halt ends, the one that it is in or else the next one, whatever interrupts are open (KVM's
+    /// `pv_unhalted`).
+    pub fn unhalt(&mut self) {
+        self.kvm.unhalted = true;
+        self.lapic.event_request = true;
     }
 
     /// An NMI arrives.

@@ -41,6 +41,8 @@ pub struct Devices {
     pub partition: Partition,
     /// Why AVIC is off.
     pub inhibits: Inhibits,
+    /// KVM's wall clock MSR, which a VM has once.
+    pub wall_clock: u64,
 }
 
 /// What a VM has once.
@@ -134,6 +136,7 @@ impl Devices {
             partition,
             // Until somebody says that AVIC is used.
             inhibits: Inhibits::new(Reason::Disabled.bit()),
+            wall_clock: 0,
         }
     }
 }
@@ -351,8 +354,24 @@ impl<'s> Vm<'s> {
         }
     }
 
-    /// What a delivery means beyond an APIC that has already taken it: for the own vCPU an NMI; for
-    /// another one everything, by its mailbox.
+    /// Hands a delivery to one vCPU, of which the caller knows that it is a target: whether its APIC
+    /// accepts it, as KVM counts that (Linux 6.12 `__apic_accept_irq`). An INIT for the own vCPU is the
+    /// caller's to carry out.
+    pub fn deliver_to(&self, vcpu: &mut Vcpu, index: u32, delivery: Delivery) -> bool {
+        let accepted = match delivery {
+            Delivery::None | Delivery::Smi | Delivery::ExtInt => false,
+            _ if index == vcpu.index => vcpu.lapic.take(delivery) != Delivery::None,
+            Delivery::Interrupt { .. } => self.mailbox(index).identity().software_enabled(),
+            _ => true,
+        };
+        if accepted {
+            self.hand_over(vcpu, index, delivery);
+        }
+        accepted
+    }
+
+    /// What a delivery means beyond an APIC that has already taken it: for the own vCPU an NMI or
+    /// an unhalt; for another one everything, by its mailbox.
     fn hand_over(&self, vcpu: &mut Vcpu, index: u32, delivery: Delivery) {
         if index != vcpu.index {
             if let Delivery::Interrupt { vector, level } = delivery
@@ -366,6 +385,8 @@ impl<'s> Vm<'s> {
             vcpu.kick_if(index, self.mailbox(index).put(delivery) && !is_lost);
         } else if delivery == Delivery::Nmi {
             vcpu.nmi();
+        } else if delivery == Delivery::Unhalt {
+            vcpu.unhalt();
         }
     }
 
@@ -385,6 +406,9 @@ impl<'s> Vm<'s> {
         });
         for _ in 0..letters.nmis {
             vcpu.nmi();
+        }
+        if letters.unhalt {
+            vcpu.unhalt();
         }
         if letters.update {
             (vcpu.avic.update, vcpu.avic.together) = (true, true);

@@ -1,6 +1,6 @@
 //! The hypervisor's obligations (spec avic.md 7.9), each on this policy's own code.
 
-mod bench;
+pub(crate) mod bench;
 mod exits;
 mod inhibition;
 mod posting;

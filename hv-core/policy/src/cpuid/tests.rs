@@ -145,12 +145,12 @@ fn kvm_moves_out_of_hypervs_way() {
     let alone = table(&Machine { hyperv: HyperV::empty(), ..ALL });
     assert_eq!(signature(&alone, 0x4000_0000), b"KVMKVMKVM\0\0\0");
     assert_eq!(alone.get(0x4000_0000, 0).eax, 0x4000_0001);
-    assert_eq!(alone.get(0x4000_0001, 0).eax, 1 << 6);
+    assert_eq!(alone.get(0x4000_0001, 0).eax, 0x0100_38eb);
     assert_eq!(alone.get(0x4000_0100, 0), Registers::default());
     let both = table(&ALL);
     assert_eq!(signature(&both, 0x4000_0100), b"KVMKVMKVM\0\0\0");
     assert_eq!(both.get(0x4000_0100, 0).eax, 0x4000_0101);
-    assert_eq!(both.get(0x4000_0101, 0).eax, 1 << 6);
+    assert_eq!(both.get(0x4000_0101, 0).eax, 0x0100_38eb);
 }
 
 #[test]
@@ -196,5 +196,20 @@ fn hv_004_the_hypervisor_leaves_are_equal_on_every_vcpu() {
     let first = Guest::new(&ALL, Vcpu { apic_id: 0, count: 3 });
     for leaf in (0x4000_0000..0x4000_0010).chain([0x4000_0100, 0x4000_0101, CPUID_LEAF]) {
         assert_eq!(first.get(leaf, 0), table(&ALL).get(leaf, 0), "{leaf:#x}");
+    }
+}
+
+#[test]
+fn hc_5_each_switch_of_kvm_has_its_bits() {
+    let leaf = |kvm| {
+        let r = table(&Machine { kvm, ..Machine::PLAIN }).get(0x4000_0001, 0);
+        assert_eq!((r.ebx, r.ecx), (0, 0));
+        (r.eax, r.edx)
+    };
+    assert_eq!(leaf(Kvm::INTERFACE), (0, 0));
+    assert_eq!(leaf(Kvm::USUAL), (0x0100_38eb, 0));
+    assert_eq!(leaf(Kvm::all()), (0x0100_38eb, 1), "enforcing has no bit");
+    for (switch, eax) in [(Kvm::PV_IPI, 1 << 11), (Kvm::CLOCK, 9), (Kvm::CLOCK_STABLE, 1 << 24)] {
+        assert_eq!(leaf(Kvm::INTERFACE.union(switch)), (eax, 0));
     }
 }

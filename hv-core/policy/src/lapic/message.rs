@@ -103,8 +103,10 @@ impl Lapic {
         self.take(Delivery::of_message(message))
     }
 
+    /// Takes what it is a target of. Result as in [`Lapic::receive_own`], but [`Delivery::None`] says that
+    /// it was not accepted.
     #[inline]
-    pub(super) fn take(&mut self, delivery: Delivery) -> Delivery {
+    pub fn take(&mut self, delivery: Delivery) -> Delivery {
         match delivery {
             Delivery::Interrupt { vector, level } if !self.accept(vector, level) => Delivery::None,
             other => other,

@@ -40,6 +40,13 @@ impl Date {
     pub const START: Self =
         Self { year: 2026, month: 1, day: 1, weekday: 5, hour: 0, minute: 0, second: 0 };
 
+    /// Seconds since 1970-01-01 00:00:00.
+    pub const fn unix_time(&self) -> u64 {
+        let days = days_before(self.year as u64, self.month as u64) + self.day as u64 - 1;
+        let minutes = self.hour as u64 * 60 + self.minute as u64;
+        (days - days_before(1970, 1)) * DAY + minutes * 60 + self.second as u64
+    }
+
     /// Seconds since midnight.
     pub(super) fn time_of_day(&self) -> u32 {
         let minutes = u32::from(self.hour.min(23)) * 60 + u32::from(self.minute.min(59));
