@@ -414,6 +414,9 @@ fn ended(block: &mut VcpuBlock, left: Left) -> End {
         Left::Stop(Stop::Init) => {
             End::new(Outcome::Unhandled, format_args!("INIT of the bootstrap vCPU at rip {rip:#x}"))
         }
+        Left::Stop(Stop::Reset) => {
+            End::new(Outcome::Reset, format_args!("the guest wrote RESET before rip {rip:#x}"))
+        }
         _ => End::new(Outcome::Unhandled, format_args!("exit {code:?} at rip {rip:#x}")),
     }
 }

@@ -224,6 +224,21 @@ fn mistakes_are_reported_with_line_column_and_a_hint() {
 }
 
 #[test]
+fn hv_011_a_switch_without_what_it_needs_is_refused_before_anything_runs() {
+    let machine = |switches: &str| read(&GOOD.replacen("kvm = true", switches, 1));
+    for (switches, missing) in [
+        ("'hv-vpindex', 'hv-time', 'hv-stimer'", "`hv-stimer` needs `hv-synic`"),
+        ("'hv-vpindex', 'hv-synic', 'hv-stimer'", "`hv-stimer` needs `hv-time`"),
+        ("'hv-synic'", "`hv-synic` needs `hv-vpindex`"),
+        ("'hv-ipi'", "`hv-ipi` needs `hv-vpindex`"),
+    ] {
+        let error = machine(&format!("hyperv = [{switches}]")).unwrap_err();
+        assert!(error.contains(missing), "{switches}: {error}");
+    }
+    assert!(machine("hyperv = ['hv-vpindex', 'hv-time', 'hv-synic', 'hv-stimer']").is_ok());
+}
+
+#[test]
 fn an_axis_that_is_no_parameter_is_refused() {
     let error = read(&GOOD.replacen("matrix = { wait", "matrix = { wiat", 1)).unwrap_err();
     assert!(error.contains("has no parameter `wiat` (did you mean `wait`?)"), "{error}");

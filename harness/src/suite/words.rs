@@ -39,6 +39,7 @@ pub(super) const OUTCOMES: &[(&str, Outcome)] = &[
     ("invalid-guest-state", Outcome::InvalidGuestState),
     ("panic", Outcome::Panic),
     ("refused", Outcome::Refused),
+    ("reset", Outcome::Reset),
 ];
 
 fn word<T: PartialEq>(table: &[(&'static str, T)], value: &T) -> &'static str {
@@ -99,7 +100,8 @@ mod tests {
                 | Outcome::Unhandled
                 | Outcome::InvalidGuestState
                 | Outcome::Panic
-                | Outcome::Refused => {}
+                | Outcome::Refused
+                | Outcome::Reset => {}
             }
         }
         assert_eq!(OUTCOMES.len(), 10);

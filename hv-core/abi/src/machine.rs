@@ -50,6 +50,10 @@ bitflags::bitflags! {
         const AVIC = 1 << 8;
         /// `hv-ipi`: the recommendation to send IPIs by hypercall.
         const IPI = 1 << 9;
+        /// `hv-runtime`: VP_RUNTIME.
+        const RUNTIME = 1 << 10;
+        /// `hv-reset`: RESET.
+        const RESET = 1 << 11;
     }
 }
 
@@ -74,6 +78,8 @@ impl HyperV {
         ("hv-vapic", Self::VAPIC),
         ("hv-avic", Self::AVIC),
         ("hv-ipi", Self::IPI),
+        ("hv-runtime", Self::RUNTIME),
+        ("hv-reset", Self::RESET),
     ];
 
     /// What a switch cannot be without, by name: QEMU refuses the same ones.
@@ -147,4 +153,33 @@ impl Kvm {
 
     /// What a switch cannot be without, by name.
     pub const NEEDS: &[(&str, &[&str])] = &[];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What QEMU refuses to start without (`target/i386/kvm/kvm.c`, Hyper-V dependencies).
+    #[test]
+    fn hv_011_switches_need_what_qemu_says_they_need() {
+        let needs = |switch| HyperV::NEEDS.iter().find(|(name, _)| *name == switch).unwrap().1;
+        assert_eq!(needs("hv-synic"), ["hv-vpindex"]);
+        assert_eq!(needs("hv-stimer"), ["hv-synic", "hv-time"]);
+        assert_eq!(needs("hv-stimer-direct"), ["hv-stimer"]);
+        assert_eq!(needs("hv-ipi"), ["hv-vpindex"]);
+    }
+
+    #[test]
+    fn every_switch_is_a_bit_of_its_own_and_every_need_a_switch() {
+        let mut all = HyperV::INTERFACE;
+        for (name, switch) in HyperV::SWITCHES {
+            assert!(switch.bits().is_power_of_two() && !all.intersects(*switch), "{name}");
+            all |= *switch;
+        }
+        assert_eq!(all, HyperV::all());
+        let known = |name: &str| HyperV::SWITCHES.iter().any(|(known, _)| *known == name);
+        for (name, needs) in HyperV::NEEDS {
+            assert!(known(name) && needs.iter().all(|need| known(need)), "{name}");
+        }
+    }
 }

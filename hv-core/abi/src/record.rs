@@ -60,6 +60,8 @@ pub enum Outcome {
     Panic,
     /// The plan's entry cannot be run: bad ELF, unknown policy, missing feature.
     Refused,
+    /// The guest asked for a reset of its VM, which no scenario has.
+    Reset,
 }
 
 /// Figures of the durations of one kind of exit, in TSC ticks from #VMEXIT to the next VMRUN.

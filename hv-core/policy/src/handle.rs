@@ -59,6 +59,8 @@ pub enum Stop {
     Crashed,
     /// The bootstrap vCPU took an INIT: there is no firmware to restart it.
     Init,
+    /// The guest wrote Hyper-V's RESET: likewise.
+    Reset,
 }
 
 /// An exit, handled.

@@ -2,15 +2,19 @@
 //!
 //! [`Partition`] is what a VM has once, [`Synic`] and [`Timers`] what each vCPU has; the MSRs of all are
 //! read and written here. Behaviour is KVM 6.12's, with the MSRs that the guest's CPUID does not
-//! offer refused as under `hv-enforce-cpuid`. The VP assist page and the APIC MSRs are not offered.
+//! offer refused as under `hv-enforce-cpuid`. The MSRs that reach beyond Hyper-V's own state, those of the
+//! local APIC, the assist page, the run time and RESET, are in [`crate::msr`]'s `vp`.
 //!
 //! No MSR touches guest memory: a write answers with the [`Effect`] that the caller owes.
 
+pub mod assist;
 mod auto_eoi;
 pub mod expiry;
+pub mod host;
 pub mod message;
 mod partition;
 mod reference;
+pub mod runtime;
 mod synic;
 #[cfg(test)]
 mod tests;
@@ -20,9 +24,11 @@ mod timers;
 use crate::fault::Gp;
 use crate::inhibit::Inhibits;
 use crate::time::Ns;
+pub use assist::Assist;
 pub use auto_eoi::DecrementRule;
 pub use partition::Partition;
 pub use reference::ReferenceClock;
+pub use runtime::Runtime;
 pub use synic::Synic;
 pub use timers::Timers;
 use trapline_abi::machine::HyperV;
@@ -33,6 +39,10 @@ pub const GUEST_OS_ID: u32 = 0x4000_0000;
 pub const HYPERCALL: u32 = 0x4000_0001;
 /// VP_INDEX: which vCPU this is.
 pub const VP_INDEX: u32 = 0x4000_0002;
+/// RESET: a write of 1 resets the VM.
+pub const RESET: u32 = 0x4000_0003;
+/// VP_RUNTIME: how long the vCPU ran, in units of 100 ns.
+pub const VP_RUNTIME: u32 = 0x4000_0010;
 /// TIME_REF_COUNT: guest time in units of 100 ns.
 pub const TIME_REF_COUNT: u32 = 0x4000_0020;
 /// REFERENCE_TSC: where the page is by which the guest computes that from its TSC.
@@ -41,6 +51,14 @@ pub const REFERENCE_TSC: u32 = 0x4000_0021;
 pub const TSC_FREQUENCY: u32 = 0x4000_0022;
 /// APIC_FREQUENCY, in Hz.
 pub const APIC_FREQUENCY: u32 = 0x4000_0023;
+/// EOI: the local APIC's register, in any mode.
+pub const EOI: u32 = 0x4000_0070;
+/// ICR, both halves at once.
+pub const ICR: u32 = 0x4000_0071;
+/// TPR.
+pub const TPR: u32 = 0x4000_0072;
+/// VP_ASSIST_PAGE: where the word is that says that no EOI is needed.
+pub const VP_ASSIST_PAGE: u32 = 0x4000_0073;
 /// SCONTROL: enables the SynIC.
 pub const SCONTROL: u32 = 0x4000_0080;
 /// SVERSION: the SynIC's version.
@@ -103,6 +121,9 @@ const fn switch(msr: u32) -> Option<HyperV> {
     Some(match msr {
         GUEST_OS_ID | HYPERCALL => HyperV::INTERFACE,
         VP_INDEX => HyperV::VP_INDEX,
+        RESET => HyperV::RESET,
+        VP_RUNTIME => HyperV::RUNTIME,
+        EOI..=VP_ASSIST_PAGE => HyperV::VAPIC,
         TIME_REF_COUNT | REFERENCE_TSC => HyperV::TIME,
         TSC_FREQUENCY | APIC_FREQUENCY => HyperV::FREQUENCIES,
         SCONTROL..=EOM | SINT0..=SINT15 => HyperV::SYNIC,
@@ -113,7 +134,7 @@ const fn switch(msr: u32) -> Option<HyperV> {
 
 /// `#GP` unless the guest's CPUID offers the MSR (HV-006, HV-021, HV-022), as under QEMU's
 /// `hv-enforce-cpuid`.
-fn offered(partition: &Partition, msr: u32) -> Result<(), Gp> {
+pub(crate) fn offered(partition: &Partition, msr: u32) -> Result<(), Gp> {
     if switch(msr).is_some_and(|switch| partition.offers(switch)) { Ok(()) } else { Err(Gp) }
 }
 

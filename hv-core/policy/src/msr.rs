@@ -1,5 +1,7 @@
 //! MSRs: those of the devices, those that the VMCB holds, and none else.
 
+mod vp;
+
 use crate::avic::{activation, inhibits, registers};
 use crate::events;
 use crate::fault::Gp;
@@ -93,7 +95,7 @@ pub fn access<M: GuestMemory>(
                 Err(Gp) => Err(Gp),
             }
         } else {
-            self::write(vm, vcpu, vmcb, memory, msr, value, now)
+            return write_other(vm, vcpu, vmcb, memory, key, value, now);
         }
     } else {
         let value = if (X2APIC_FIRST..=X2APIC_LAST).contains(&msr) {
@@ -194,6 +196,9 @@ fn read(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &Vmcb, msr: u32, now: Ns) -> Result<
         // VMRUN needs SVME in every guest's EFER; the guest never had it.
         EFER => vmcb.save.efer & !efer::SVME,
         HYPERV_FIRST..=HYPERV_LAST => {
+            if vp::has(msr) {
+                return vp::read(vm, vcpu, msr, now);
+            }
             let Vcpu { synic, stimers, .. } = vcpu;
             return hyperv::read_msr(&vm.devices().partition, synic, stimers, msr, now);
         }
@@ -201,8 +206,24 @@ fn read(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &Vmcb, msr: u32, now: Ns) -> Result<
     })
 }
 
+/// WRMSR to anything but an x2APIC register.
 #[cold]
 #[inline(never)]
+fn write_other<M: GuestMemory>(
+    vm: &mut Vm,
+    vcpu: &mut Vcpu,
+    vmcb: &mut Vmcb,
+    memory: &M,
+    key: ExitKey,
+    value: u64,
+    now: Ns,
+) -> Handled {
+    let msr = vcpu.gprs.rcx as u32;
+    let result = write(vm, vcpu, vmcb, memory, msr, value, now);
+    finish(vcpu, vmcb, 2, result.map(drop));
+    Handled { key, next: result.unwrap_or(Next::Enter) }
+}
+
 fn write<M: GuestMemory>(
     vm: &mut Vm,
     vcpu: &mut Vcpu,
@@ -211,7 +232,7 @@ fn write<M: GuestMemory>(
     msr: u32,
     value: u64,
     now: Ns,
-) -> Result<(), Gp> {
+) -> Result<Next, Gp> {
     match msr {
         APIC_BASE => {
             vcpu.lapic.set_base(value, vm.machine.x2apic)?;
@@ -231,10 +252,13 @@ fn write<M: GuestMemory>(
             vcpu.rearm = true;
         }
         EFER => write_efer(vcpu, vmcb, value)?,
+        HYPERV_FIRST..=HYPERV_LAST if vp::has(msr) => {
+            return vp::write(vm, vcpu, vmcb, memory, msr, value, now);
+        }
         HYPERV_FIRST..=HYPERV_LAST => write_hyperv(vm, vcpu, memory, msr, value, now)?,
         _ => kvm::write_msr(vm, vcpu, msr, value)?,
     }
-    Ok(())
+    Ok(Next::Enter)
 }
 
 fn write_efer(vcpu: &mut Vcpu, vmcb: &mut Vmcb, value: u64) -> Result<(), Gp> {

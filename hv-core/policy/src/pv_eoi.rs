@@ -1,4 +1,5 @@
-//! KVM's paravirtual EOI: a byte in guest memory that says "you need not write EOI".
+//! KVM's paravirtual EOI: a byte in guest memory that says "you need not write EOI". Hyper-V's APIC assist
+//! is the same ([`crate::hyperv::assist`]).
 //!
 //! Before an entry with an EOI that would have no side effect, the hypervisor sets bit 0 of the
 //! byte. A guest that finds it set clears it instead of writing EOI, and the hypervisor does the
@@ -60,6 +61,14 @@ impl PvEoi {
         }
         self.msr = value;
         Ok(())
+    }
+
+    /// Hyper-V's way to enable it: the first byte of the assist page at that address, `None`: disabled.
+    pub const fn move_to(&mut self, page: Option<u64>) {
+        self.msr = match page {
+            Some(address) => address | ENABLE,
+            None => 0,
+        };
     }
 
     /// Whether the guest enabled it.

@@ -5,7 +5,8 @@ use crate::cpuid::{self, CpuidTable, Host};
 use crate::decode::Decoder;
 use crate::events::Events;
 use crate::gprs::Gprs;
-use crate::hyperv::{ReferenceClock, Synic, Timers, expiry};
+use crate::hyperv::{Assist, Partition, ReferenceClock, Runtime, Synic, Timers, expiry};
+use crate::inhibit::Inhibits;
 use crate::kvm::KvmVcpu;
 use crate::laboratory::Laboratory;
 use crate::lapic::{Lapic, TscClock};
@@ -59,6 +60,10 @@ pub struct Vcpu {
     pub pv_eoi: PvEoi,
     /// The rest of KVM's interface.
     pub kvm: KvmVcpu,
+    /// Its VP assist page.
+    pub assist: Assist,
+    /// How long it ran.
+    pub runtime: Runtime,
     /// Its CPUID answers.
     pub cpuid: CpuidTable,
     /// Its instruction decoder.
@@ -102,6 +107,8 @@ impl Vcpu {
             stimers: Timers::new(ReferenceClock::new(tsc_khz)),
             pv_eoi: PvEoi::new(),
             kvm: KvmVcpu::new(),
+            assist: Assist::default(),
+            runtime: Runtime::default(),
             cpuid: CpuidTable::new(machine, host, cpuid::Vcpu { apic_id: index, count }),
             decoder: Decoder::new(),
             msrs: PlainMsrs { misc_enable: 1 },
@@ -174,6 +181,15 @@ impl Vcpu {
     pub fn unhalt(&mut self) {
         self.kvm.unhalted = true;
         self.lapic.event_request = true;
+    }
+
+    /// VM reset of what it has of Hyper-V. The VM's part is [`Partition::reset`].
+    ///
+    /// [`Partition::reset`]: crate::hyperv::Partition::reset
+    pub fn reset_hyperv(&mut self, partition: &mut Partition, inhibits: &mut Inhibits) {
+        self.synic.reset(partition, inhibits);
+        self.stimers.reset();
+        self.assist.reset(&mut self.pv_eoi);
     }
 
     /// An NMI arrives.

@@ -152,6 +152,11 @@ impl Shared {
         }
     }
 
+    /// The devices. Held for one access only.
+    pub fn devices(&self) -> MutexGuard<'_, Devices> {
+        self.devices.lock()
+    }
+
     /// A vCPU's mailbox.
     pub fn mailbox(&self, vcpu: u32) -> &Mailbox {
         &self.mailboxes[vcpu as usize % MAX_VCPUS]
@@ -205,7 +210,7 @@ impl<'s> Vm<'s> {
 
     /// The devices. Held for one access only; no guest instruction runs meanwhile.
     pub fn devices(&self) -> MutexGuard<'s, Devices> {
-        self.shared.devices.lock()
+        self.shared.devices()
     }
 
     /// A vCPU's mailbox.

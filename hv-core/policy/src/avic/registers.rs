@@ -36,6 +36,8 @@ fn owned() -> impl Iterator<Item = u16> {
 
 /// What the processor keeps becomes the software APIC's: vectors and ICR. Its TPR it takes from V_TPR
 /// after each exit.
+#[cold]
+#[inline(never)]
 pub fn take_over(lapic: &mut Lapic, page: &BackingPage) {
     lapic.adopt_command(page.load(offset::ICR), page.load(offset::ICR_HIGH));
     lapic.load_vectors(
@@ -47,6 +49,8 @@ pub fn take_over(lapic: &mut Lapic, page: &BackingPage) {
 
 /// The page's registers become the software APIC's, but for IRR, which is left alone; what arrived
 /// meanwhile is posted by [`super::post::flush`].
+#[cold]
+#[inline(never)]
 pub fn hand_back(lapic: &mut Lapic, page: &BackingPage) {
     for register in owned() {
         if let Some(value) = lapic.peek(register, Ns(0)) {

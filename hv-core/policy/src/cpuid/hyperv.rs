@@ -13,12 +13,14 @@ const VERSION: u32 = 10 << 16;
 
 /// Leaf 4000_0003h, privileges: exactly the MSRs of [`crate::hyperv`] (HV-005, HV-006).
 mod privilege {
+    pub const VP_RUNTIME: u32 = 1;
     pub const TIME_REF_COUNT: u32 = 1 << 1;
     pub const SYNIC: u32 = 1 << 2;
     pub const SYNTHETIC_TIMERS: u32 = 1 << 3;
     pub const APIC_MSRS: u32 = 1 << 4;
     pub const HYPERCALL: u32 = 1 << 5;
     pub const VP_INDEX: u32 = 1 << 6;
+    pub const RESET: u32 = 1 << 7;
     pub const REFERENCE_TSC: u32 = 1 << 9;
     pub const FREQUENCIES: u32 = 1 << 11;
 }
@@ -60,6 +62,8 @@ fn privileges(offered: HyperV) -> u32 {
             (HyperV::SYNIC, privilege::SYNIC),
             (HyperV::STIMER, privilege::SYNTHETIC_TIMERS),
             (HyperV::VAPIC, privilege::APIC_MSRS),
+            (HyperV::RUNTIME, privilege::VP_RUNTIME),
+            (HyperV::RESET, privilege::RESET),
         ],
     )
 }

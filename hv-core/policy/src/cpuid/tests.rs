@@ -114,6 +114,20 @@ fn hv_003_005_007_010_hyperv_offers_what_is_implemented() {
 }
 
 #[test]
+fn hv_007_vapic_and_avic_are_shown_as_by_qemu() {
+    let shown = |switches| {
+        let hyperv = HyperV::USUAL | switches;
+        let table = table(&Machine { hyperv, ..ALL });
+        let bit = |leaf: u32, bit: u32| table.get(leaf, 0).eax >> bit & 1;
+        [bit(0x4000_0003, 4), bit(0x4000_0004, 3), bit(0x4000_0004, 9)]
+    };
+    assert_eq!(shown(HyperV::empty()), [0, 0, 0]);
+    assert_eq!(shown(HyperV::VAPIC), [1, 1, 0]);
+    assert_eq!(shown(HyperV::AVIC), [0, 0, 1]);
+    assert_eq!(shown(HyperV::VAPIC | HyperV::AVIC), [1, 0, 1]);
+}
+
+#[test]
 fn hv_006_the_privileges_are_those_of_the_msrs() {
     use crate::hyperv::{self, Partition, ReferenceClock, Synic, Timers};
     let gates = [

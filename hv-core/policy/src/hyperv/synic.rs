@@ -165,6 +165,24 @@ impl Synic {
         }
     }
 
+    /// The host restores a register: no page becomes zero, and a SINT is taken with any vector, as by KVM.
+    /// Returns the inhibit transitions.
+    pub(super) fn restore(
+        &mut self,
+        partition: &mut Partition,
+        inhibits: &mut Inhibits,
+        msr: u32,
+        value: u64,
+    ) -> u8 {
+        match msr {
+            SCONTROL => self.control = value,
+            SIEFP => self.event_page = value,
+            SIMP => self.message_page = value,
+            _ => return self.set_sint(partition, inhibits, (msr - SINT0) as usize % SINTS, value),
+        }
+        0
+    }
+
     fn set_page(register: &mut u64, partition: &Partition, value: u64) -> Result<Effect, Gp> {
         let mut effect = Effect::None;
         // KVM looks at the page only to zero it, and does so at every write that enables it.

@@ -1,6 +1,8 @@
 //! The rules of the interface, as the guests of a small VM see them.
 
+mod concurrency;
 mod count;
+mod host;
 mod reference;
 mod registers;
 mod sints;
@@ -8,6 +10,7 @@ mod timers;
 
 use super::*;
 use crate::inhibit::Reason;
+use crate::vcpu::Vcpu;
 use proptest::prelude::*;
 
 const RAM: u64 = 1 << 20;

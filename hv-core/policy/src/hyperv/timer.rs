@@ -68,6 +68,12 @@ impl Timer {
         self.start(now);
     }
 
+    /// The host restores COUNT at `now`: Enable stays what CONFIG made it.
+    pub fn restore_count(&mut self, value: u64, now: u64) {
+        self.count = value;
+        self.start(now);
+    }
+
     fn start(&mut self, now: u64) {
         self.stalled = false;
         self.expires = (self.config & ENABLE != 0 && self.count != 0)

@@ -53,6 +53,18 @@ impl Timers {
         self.plan();
     }
 
+    /// The host restores a register: a count enables nothing (HV-135).
+    pub(super) fn restore(&mut self, register: u32, value: u64, now: Ns) {
+        let time = self.clock.at(now);
+        let timer = &mut self.timers[register as usize / 2];
+        if register.is_multiple_of(2) {
+            timer.set_config(value, time);
+        } else {
+            timer.restore_count(value, time);
+        }
+        self.plan();
+    }
+
     /// A message slot was emptied: what waits for one is due again. Whether something is.
     pub fn retry(&mut self) -> bool {
         let mut any = false;

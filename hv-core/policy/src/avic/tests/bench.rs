@@ -4,7 +4,7 @@ use crate::avic::features::{Features, Offered};
 use crate::avic::tables::Tables;
 use crate::avic::{activation, running};
 use crate::cpuid::Host;
-use crate::handle::{self, Handled};
+use crate::handle::{self, Handled, Next};
 use crate::mailbox::State;
 use crate::memory::tests::Ram;
 use crate::vcpu::Vcpu;
@@ -12,6 +12,7 @@ use crate::vm::{GuestClock, Shared, Vm};
 use trapline_abi::machine::{HyperV, Machine};
 use trapline_abi::plan::{Module, Policy, Seed};
 use trapline_defs::apic::base as base_bits;
+use trapline_defs::event::Event;
 use trapline_defs::exit_code::ExitCode;
 use trapline_defs::vmcb::Vmcb;
 
@@ -51,7 +52,12 @@ impl Bench {
 
     /// All vCPUs loaded, on cores of their own, with AVIC on, their APICs enabled, in host mode.
     pub fn with(vcpus: u32, features: Features, seed: Option<Seed>) -> Self {
-        let mut bench = Self::off(vcpus, features, seed);
+        Self::of(&MACHINE, vcpus, features, seed)
+    }
+
+    /// The same with another machine.
+    pub fn of(machine: &Machine, vcpus: u32, features: Features, seed: Option<Seed>) -> Self {
+        let mut bench = Self::made(machine, vcpus, features, seed);
         for n in 0..vcpus {
             bench.write_svr(n, 0x1ff);
             bench.update(n);
@@ -61,10 +67,14 @@ impl Bench {
 
     /// AVIC not yet on.
     pub fn off(vcpus: u32, features: Features, seed: Option<Seed>) -> Self {
-        let shared: &'static Shared = Box::leak(Box::new(Shared::new(&MACHINE, seed, 4 << 20)));
+        Self::made(&MACHINE, vcpus, features, seed)
+    }
+
+    fn made(machine: &Machine, vcpus: u32, features: Features, seed: Option<Seed>) -> Self {
+        let shared: &'static Shared = Box::leak(Box::new(Shared::new(machine, seed, 4 << 20)));
         let tables: &'static Tables = Box::leak(Box::new(Tables::new()));
         let clock = GuestClock { offset: 0, khz: 1_000_000 };
-        let mut vm = Vm::new(shared, tables, MACHINE, seed, 4 << 20, clock, vcpus);
+        let mut vm = Vm::new(shared, tables, *machine, seed, 4 << 20, clock, vcpus);
         vm.permissions.plain = 0x10_0000;
         vm.permissions.x2avic = 0x20_0000;
         vm.use_features(features);
@@ -73,7 +83,7 @@ impl Bench {
         let mut bench =
             Self { vm, vcpus: Vec::new(), vmcbs: Vec::new(), ram: Ram::identity(0x10000) };
         for n in 0..vcpus {
-            let mut vcpu = Vcpu::new(&MACHINE, &host, 1_000_000, n, vcpus);
+            let mut vcpu = Vcpu::new(machine, &host, 1_000_000, n, vcpus);
             let mut vmcb = Box::new(Vmcb::zeroed());
             vmcb.save.cr3 = 0x1000;
             vmcb.save.rip = 0x5000;
@@ -137,6 +147,42 @@ impl Bench {
 
     pub fn vmcb(&mut self, n: u32) -> &mut Vmcb {
         &mut self.vmcbs[n as usize]
+    }
+
+    /// WRMSR by vCPU `n`: what comes next, `None` for `#GP`. What was injected before was delivered.
+    pub fn write_msr(&mut self, n: u32, msr: u32, value: u64) -> Option<Next> {
+        let (vcpu, vmcb) = (&mut self.vcpus[n as usize], &mut self.vmcbs[n as usize]);
+        (vcpu.gprs.rcx, vcpu.gprs.rdx) = (msr.into(), value >> 32);
+        vmcb.save.rax = value & 0xffff_ffff;
+        self.access_msr(n, 1)
+    }
+
+    /// RDMSR by vCPU `n`; `None`: `#GP`.
+    pub fn read_msr(&mut self, n: u32, msr: u32) -> Option<u64> {
+        self.vcpus[n as usize].gprs.rcx = msr.into();
+        self.access_msr(n, 0)?;
+        Some(self.vcpus[n as usize].gprs.rdx << 32 | self.vmcbs[n as usize].save.rax)
+    }
+
+    fn access_msr(&mut self, n: u32, write: u64) -> Option<Next> {
+        let _ = self.injected(n);
+        let rip = self.vmcbs[n as usize].save.rip;
+        let next = self.exit(n, ExitCode::MSR, write, 0).next;
+        if self.vmcbs[n as usize].save.rip != rip {
+            return Some(next);
+        }
+        assert_eq!(
+            self.injected(n),
+            Some(Event::GP),
+            "RIP stays on an instruction without a fault"
+        );
+        None
+    }
+
+    /// The event that the next VMRUN of vCPU `n` delivers, taken out.
+    pub fn injected(&mut self, n: u32) -> Option<Event> {
+        let event = core::mem::take(&mut self.vmcbs[n as usize].control.event_injection);
+        event.valid().then_some(event)
     }
 
     /// The exit that the VMCB of vCPU `n` describes, handled.
