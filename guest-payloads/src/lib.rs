@@ -2,7 +2,8 @@
 //!
 //! A payload is one file in `src/bin`: a [`payload!`] block that names its parameters, and a
 //! function. The runtime enters it in 64-bit mode with a stack, a GDT and an IDT of its own, and
-//! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`reference`], [`smp`]), counters and a
+//! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`reference`],
+//! [`vapic`], [`smp`]), counters and a
 //! place to meet for its vCPUs ([`count`], [`barrier`]), and calls ([`call`]). Nothing here knows hv-core: only
 //! `trapline-abi`.
 //!
@@ -33,6 +34,7 @@ pub mod synic;
 pub mod timer;
 pub mod trial;
 pub mod windows;
+pub mod vapic;
 
 #[cfg(feature = "image")]
 #[path = "../../hv-core/src/arch/memory.rs"]

@@ -30,6 +30,12 @@ impl Page {
         self.0[offset / 8].load(SeqCst)
     }
 
+    /// Clears bit 0 of the first word and leaves the rest, whoever else writes: whether it was set.
+    #[inline(always)]
+    pub fn clear_bit_0(&self) -> bool {
+        self.0[0].fetch_and(!1, SeqCst) & 1 != 0
+    }
+
     /// Writes the word at byte `offset`, a multiple of 8.
     #[inline(always)]
     pub fn write(&self, offset: usize, value: u64) {
