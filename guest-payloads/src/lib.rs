@@ -33,8 +33,8 @@ mod start;
 pub mod synic;
 pub mod timer;
 pub mod trial;
-pub mod windows;
 pub mod vapic;
+pub mod windows;
 
 #[cfg(feature = "image")]
 #[path = "../../hv-core/src/arch/memory.rs"]
