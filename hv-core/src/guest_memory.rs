@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "volatile access to guest RAM")]
 
 use crate::boot::GUEST_MEMORY_ADDRESS;
+use core::sync::atomic::{AtomicU8, Ordering::SeqCst};
 use trapline_abi::boot::GUEST_MEMORY;
 use trapline_policy::memory::GuestMemory;
 
@@ -97,5 +98,15 @@ impl GuestMemory for GuestRam {
         // SAFETY: in guest RAM.
         unsafe { ((Self::ADDRESS + address) as *mut u8).write_volatile(value) };
         true
+    }
+
+    fn or_u8(&self, address: u64, bits: u8) -> Option<u8> {
+        if address >= GUEST_MEMORY {
+            return None;
+        }
+        // SAFETY: in guest RAM, which no Rust reference points into; hv-core's other cores set bits there
+        // in the same way, and guests are free to do what they like.
+        let byte = unsafe { AtomicU8::from_ptr((Self::ADDRESS + address) as *mut u8) };
+        Some(byte.fetch_or(bits, SeqCst))
     }
 }

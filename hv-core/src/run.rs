@@ -8,11 +8,12 @@ use crate::{apic, clock, cores, guest, scenario, svm, switch, turns};
 use trapline_abi::exit::ExitKey;
 use trapline_defs::exit_code::ExitCode;
 use trapline_policy::avic::{activation, post};
-use trapline_policy::events;
 use trapline_policy::handle::{self, Handled, Next, Stop};
+use trapline_policy::hyperv::delivery::deliver_due;
 use trapline_policy::mailbox::State;
 use trapline_policy::msr::map_changed;
 use trapline_policy::time::Ns;
+use trapline_policy::{events, hypercall};
 
 /// What the world switch does after an exit.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -160,6 +161,12 @@ fn after(block: &mut VcpuBlock, handled: Handled, exited_at: u64) -> Turn {
             }
             tell(block, exited_at);
         }
+        Next::Hypercall => {
+            let VcpuBlock { world, vcpu, vm, memory, .. } = block;
+            let xmm = world.fx.xmm_input();
+            hypercall::answer(vm, vcpu, world.vmcb(), memory, &xmm);
+            tell(block, exited_at);
+        }
         Next::Block => return leave(block, Left::Block),
         Next::Call => return leave(block, Left::Call),
         Next::Stop(stop) => return leave(block, Left::Stop(stop)),
@@ -177,6 +184,7 @@ fn after(block: &mut VcpuBlock, handled: Handled, exited_at: u64) -> Turn {
 fn tell(block: &mut VcpuBlock, at: u64) {
     let VcpuBlock { world, vcpu, vm, memory, .. } = block;
     vcpu.tell(memory, vm.clock.at(at));
+    deliver_due(vm, vcpu, memory);
     if vcpu.lapic.event_request {
         events::evaluate(vm, vcpu, world.vmcb(), memory);
     }
@@ -250,8 +258,9 @@ fn take_over(block: &mut VcpuBlock) -> Option<Left> {
     if !block.mailbox.is_full() {
         return None;
     }
-    let VcpuBlock { world, vcpu, vm, tables, .. } = block;
+    let VcpuBlock { world, vcpu, vm, tables, memory, .. } = block;
     let letters = vm.collect(vcpu);
+    deliver_due(vm, vcpu, memory);
     if letters.init {
         if vcpu.index == 0 {
             return Some(Left::Stop(Stop::Init));
@@ -420,5 +429,6 @@ fn let_time_pass_halted(block: &mut VcpuBlock, now: u64) {
     let VcpuBlock { vcpu, vm, memory, .. } = block;
     let time = vm.clock.at(now);
     vcpu.advance(memory, time);
+    deliver_due(vm, vcpu, memory);
     vm.advance(vcpu, time);
 }

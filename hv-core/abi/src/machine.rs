@@ -54,6 +54,11 @@ bitflags::bitflags! {
         const RUNTIME = 1 << 10;
         /// `hv-reset`: RESET.
         const RESET = 1 << 11;
+        /// `hv-spinlocks`: a number of spins after which a guest that waits for a lock may say so by
+        /// hypercall. (QEMU's switch is the number; here it is 4095.)
+        const SPINLOCKS = 1 << 16;
+        /// `hv-xmm-input`: fast hypercalls may have arguments in XMM registers.
+        const XMM_INPUT = 1 << 17;
     }
 }
 
@@ -80,6 +85,8 @@ impl HyperV {
         ("hv-ipi", Self::IPI),
         ("hv-runtime", Self::RUNTIME),
         ("hv-reset", Self::RESET),
+        ("hv-spinlocks", Self::SPINLOCKS),
+        ("hv-xmm-input", Self::XMM_INPUT),
     ];
 
     /// What a switch cannot be without, by name: QEMU refuses the same ones.

@@ -30,6 +30,8 @@ pub enum Next {
     Yield,
     /// A payload call; RIP is behind it.
     Call,
+    /// Answer Hyper-V's hypercall by [`hypercall::answer`]. Nothing was done.
+    Hypercall,
     /// Handle the exit by [`exit_by_register`]: it names a register that is not up to date. Nothing
     /// was done.
     Registers,

@@ -1,4 +1,4 @@
-//! Hyper-V's interface: identification, hypercall page, reference time, SynIC and synthetic timers.
+//! Hyper-V's interface: identification, hypercall page, reference time, SynIC with its messages, and synthetic timers.
 //!
 //! [`Partition`] is what a VM has once, [`Synic`] and [`Timers`] what each vCPU has; the MSRs of all are
 //! read and written here. Behaviour is KVM 6.12's, with the MSRs that the guest's CPUID does not
@@ -9,10 +9,12 @@
 
 pub mod assist;
 mod auto_eoi;
+pub mod delivery;
 pub mod expiry;
 pub mod host;
 pub mod message;
 mod partition;
+pub mod ports;
 mod reference;
 pub mod runtime;
 mod synic;
@@ -20,6 +22,7 @@ mod synic;
 mod tests;
 pub mod timer;
 mod timers;
+mod view;
 
 use crate::fault::Gp;
 use crate::inhibit::Inhibits;
@@ -32,6 +35,7 @@ pub use runtime::Runtime;
 pub use synic::Synic;
 pub use timers::Timers;
 use trapline_abi::machine::HyperV;
+pub use view::View;
 
 /// GUEST_OS_ID: who the guest says it is.
 pub const GUEST_OS_ID: u32 = 0x4000_0000;
@@ -190,6 +194,11 @@ pub fn write_msr(
         REFERENCE_TSC => Ok(partition.set_reference_tsc(value)),
         SCONTROL..=EOM | SINT0..=SINT15 => synic.write(partition, inhibits, msr, value),
         STIMER0_CONFIG..=STIMER3_COUNT => {
+            let is_config = (msr - STIMER0_CONFIG).is_multiple_of(2);
+            // As under QEMU's `hv-enforce-cpuid` (HV-145).
+            if is_config && value & timer::DIRECT != 0 && !partition.offers(HyperV::STIMER_DIRECT) {
+                return Err(Gp);
+            }
             timers.write(msr - STIMER0_CONFIG, value, now);
             Ok(Effect::TimerChanged)
         }

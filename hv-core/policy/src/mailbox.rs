@@ -41,6 +41,7 @@ const SIPI: u32 = 1 << 2;
 const LOOK: u32 = 1 << 3;
 const UPDATE: u32 = 1 << 5;
 const UNHALT: u32 = 1 << 6;
+const MESSAGES: u32 = 1 << 7;
 /// A second NMI: KVM takes in as many as it may, and that is two at most (process_nmi).
 const SECOND_NMI: u32 = NMI << 4;
 const SIPI_VECTOR: u32 = 8;
@@ -74,6 +75,8 @@ pub struct Letters {
     pub update: bool,
     /// A halt ends, whatever interrupts are open (KVM's `pv_unhalted`).
     pub unhalt: bool,
+    /// Messages wait at its ports.
+    pub messages: bool,
 }
 
 impl Default for Mailbox {
@@ -193,6 +196,13 @@ impl Mailbox {
         self.kick()
     }
 
+    /// Tells its vCPU that messages wait at its ports; whether its core has to be kicked for that.
+    #[must_use]
+    pub fn put_messages(&self) -> bool {
+        self.other.fetch_or(MESSAGES, SeqCst);
+        self.kick()
+    }
+
     /// Whether its owner is in the guest, as far as is known: it may be on its way out.
     pub fn in_guest(&self) -> bool {
         matches!(self.state(), State::Guest | State::Leaving)
@@ -240,6 +250,7 @@ impl Mailbox {
             look: other & LOOK != 0,
             update: other & UPDATE != 0,
             unhalt: other & UNHALT != 0,
+            messages: other & MESSAGES != 0,
         }
     }
 }

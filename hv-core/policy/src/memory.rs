@@ -18,6 +18,13 @@ pub trait GuestMemory {
     /// Writes one byte; `false` outside RAM.
     fn write_u8(&self, address: u64, value: u8) -> bool;
 
+    /// Sets bits of a byte: what it was before, `None` outside RAM. An implementation whose memory several
+    /// cores reach does it in one step.
+    fn or_u8(&self, address: u64, bits: u8) -> Option<u8> {
+        let before = self.read_u8(address)?;
+        self.write_u8(address, before | bits).then_some(before)
+    }
+
     /// One byte, `None` outside RAM.
     #[inline]
     fn read_u8(&self, address: u64) -> Option<u8> {

@@ -176,7 +176,7 @@ pub fn map_changed(vm: &Vm, vcpu: &mut Vcpu) {
     vcpu.lapic.map_changed = false;
     vm.mailbox(vcpu.index).publish(vcpu.lapic.identity());
     let handled = vm.devices().ioapic.handled_by(&vcpu.lapic);
-    vcpu.lapic.set_ioapic_handled(handled);
+    vcpu.want_eois(handled);
     vcpu.cpuid.set_apic_enabled(vcpu.lapic.mode() != Mode::Disabled);
     if vm.features.avic {
         inhibits::map_changed(vm, vcpu);
@@ -310,7 +310,7 @@ fn write_hyperv<M: GuestMemory>(
         }
         // What is due is told before the next entry, as by KVM: the run loop calls `Vcpu::tell`.
         hyperv::Effect::TimerChanged => vcpu.rearm = true,
-        hyperv::Effect::EndOfMessage => vcpu.rearm |= vcpu.stimers.retry(),
+        hyperv::Effect::EndOfMessage => hyperv::delivery::retry(vcpu, u16::MAX),
         hyperv::Effect::None | hyperv::Effect::SintChanged { .. } => {}
     }
     Ok(())

@@ -9,7 +9,7 @@ use crate::hyperv::{Assist, Partition, ReferenceClock, Runtime, Synic, Timers, e
 use crate::inhibit::Inhibits;
 use crate::kvm::KvmVcpu;
 use crate::laboratory::Laboratory;
-use crate::lapic::{Lapic, TscClock};
+use crate::lapic::{Lapic, TscClock, Vectors};
 use crate::memory::GuestMemory;
 use crate::pv_eoi::PvEoi;
 use crate::time::Ns;
@@ -56,6 +56,10 @@ pub struct Vcpu {
     pub synic: Synic,
     /// Its synthetic timers.
     pub stimers: Timers,
+    /// Messages for its ports may be delivered (see `hyperv::delivery`).
+    pub messages_due: bool,
+    /// Vectors after whose EOI a message slot may be empty that something waits for.
+    pub eoi_awaited: Vectors,
     /// Its paravirtual EOI.
     pub pv_eoi: PvEoi,
     /// The rest of KVM's interface.
@@ -105,6 +109,8 @@ impl Vcpu {
             armed: Ns::NEVER,
             synic: Synic::new(index),
             stimers: Timers::new(ReferenceClock::new(tsc_khz)),
+            messages_due: false,
+            eoi_awaited: Vectors::EMPTY,
             pv_eoi: PvEoi::new(),
             kvm: KvmVcpu::new(),
             assist: Assist::default(),
@@ -135,7 +141,35 @@ impl Vcpu {
     pub fn expire_stimers<M: GuestMemory>(&mut self, memory: &M, now: Ns) {
         if self.stimers.next_deadline() <= now {
             expiry::expire(&mut self.stimers, &self.synic, &mut self.lapic, memory, now);
+            self.await_eois();
         }
+    }
+
+    /// Timers that wait for a slot try again after the EOI of its SINT.
+    fn await_eois(&mut self) {
+        let waiting = self.stimers.waiting();
+        for sint in (0..16).filter(|sint| waiting >> sint & 1 != 0) {
+            if let Some(vector) = self.synic.vector(sint) {
+                self.await_eoi(vector);
+            }
+        }
+    }
+
+    /// Says whose EOIs are wanted: by the IOAPIC these, and those that are awaited.
+    pub fn want_eois(&mut self, by_ioapic: Vectors) {
+        self.lapic.set_ioapic_handled(by_ioapic);
+        let mut awaited = self.eoi_awaited;
+        while let Some(vector) = awaited.highest() {
+            awaited.remove(vector);
+            self.lapic.want_eoi(vector);
+        }
+    }
+
+    /// The next EOI of that vector is a reason to try again. As long as it is awaited it is not skipped by a
+    /// paravirtual EOI, which KVM would still offer; KVM sees that EOI at the next exit.
+    pub fn await_eoi(&mut self, vector: u8) {
+        self.eoi_awaited.insert(vector);
+        self.lapic.want_eoi(vector);
     }
 
     /// After an exit that asked for it by [`Vcpu::rearm`]: what the guest gets by memory before it goes on, its

@@ -7,7 +7,8 @@ use crate::avic::features::Features;
 use crate::avic::inhibits;
 use crate::avic::post;
 use crate::avic::tables::Tables;
-use crate::hyperv::{DecrementRule, Partition};
+use crate::hyperv::ports::{Port, Ports};
+use crate::hyperv::{DecrementRule, Partition, delivery};
 use crate::inhibit::{Inhibits, Reason};
 use crate::ioapic::Ioapic;
 use crate::lapic::{Delivery, Eoi, Message};
@@ -39,6 +40,8 @@ pub struct Devices {
     pub rtc: Rtc,
     /// Hyper-V's partition.
     pub partition: Partition,
+    /// Messages on their way to it.
+    pub ports: Ports,
     /// Why AVIC is off.
     pub inhibits: Inhibits,
     /// KVM's wall clock MSR, which a VM has once.
@@ -134,6 +137,7 @@ impl Devices {
             ioapic: Ioapic::new(),
             rtc,
             partition,
+            ports: Ports::new(),
             // Until somebody says that AVIC is used.
             inhibits: Inhibits::new(Reason::Disabled.bit()),
             wall_clock: 0,
@@ -349,6 +353,28 @@ impl<'s> Vm<'s> {
         own
     }
 
+    /// Sends a fixed, edge-triggered interrupt to one vCPU, itself included, whatever the APICs' modes and
+    /// ids. An APIC that is off takes none.
+    #[cold]
+    pub fn send_fixed(&self, vcpu: &mut Vcpu, index: u32, vector: u8) {
+        if index == vcpu.index {
+            vcpu.lapic.accept(vector, false);
+        } else if self.mailbox(index).identity().accepts_fixed() {
+            self.hand_over(vcpu, index, Delivery::Interrupt { vector, level: false });
+        }
+    }
+
+    /// Lets a port's vCPU know that a message waits there.
+    #[cold]
+    pub fn announce_message(&self, vcpu: &mut Vcpu, port: Port) {
+        if port.vcpu == vcpu.index {
+            vcpu.messages_due = true;
+            vcpu.rearm = true;
+        } else {
+            vcpu.kick_if(port.vcpu, self.mailbox(port.vcpu).put_messages());
+        }
+    }
+
     #[inline(never)]
     fn send_to_peers(&self, vcpu: &mut Vcpu, icr: Icr) {
         let own = vcpu.index;
@@ -418,6 +444,7 @@ impl<'s> Vm<'s> {
         if letters.update {
             (vcpu.avic.update, vcpu.avic.together) = (true, true);
         }
+        vcpu.messages_due |= letters.messages;
         if letters.look {
             vcpu.rearm = true;
             crate::msr::map_changed(self, vcpu);
@@ -426,7 +453,8 @@ impl<'s> Vm<'s> {
         letters
     }
 
-    /// Passes an EOI on to the IOAPIC.
+    /// Passes an EOI on to the IOAPIC, and to what waits for an empty message slot.
+    #[inline(never)]
     pub fn end_of_interrupt(&self, vcpu: &mut Vcpu, eoi: Eoi) {
         if eoi.ioapic {
             let mut devices = self.devices();
@@ -434,6 +462,11 @@ impl<'s> Vm<'s> {
             while let Some(message) = next {
                 self.deliver(vcpu, &mut devices.ioapic, message);
                 next = devices.ioapic.next_resend();
+            }
+            if vcpu.eoi_awaited.has(eoi.vector) {
+                vcpu.eoi_awaited.remove(eoi.vector);
+                vcpu.want_eois(devices.ioapic.handled_by(&vcpu.lapic));
+                delivery::end_of_interrupt(vcpu, eoi.vector);
             }
         }
     }

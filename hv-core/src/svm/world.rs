@@ -25,6 +25,7 @@ use core::arch::{asm, naked_asm};
 use core::mem::offset_of;
 use trapline_defs::vmcb::Vmcb;
 use trapline_policy::gprs::Gprs;
+use trapline_policy::hypercall::Xmm;
 
 /// x87 and SSE state as FXSAVE64 lays it out.
 #[repr(C, align(16))]
@@ -39,6 +40,15 @@ impl FxArea {
         (area.0[24], area.0[25]) = (0x80, 0x1f);
         area
     };
+
+    /// XMM0 to XMM5, which lie behind 160 bytes of other state.
+    #[cold]
+    pub fn xmm_input(&self) -> Xmm {
+        Xmm(core::array::from_fn(|half| {
+            let bytes = self.0[160 + half * 8..].first_chunk();
+            bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        }))
+    }
 }
 
 /// The part of a vCPU's block that the world switch knows.

@@ -25,8 +25,15 @@ mod privilege {
     pub const FREQUENCIES: u32 = 1 << 11;
 }
 
+/// Leaf 4000_0003h EBX, privileges to call: what QEMU gives along with the SynIC (HV-228).
+mod call_privilege {
+    pub const POST_MESSAGES: u32 = 1 << 4;
+    pub const SIGNAL_EVENTS: u32 = 1 << 5;
+}
+
 /// Leaf 4000_0003h EDX, features.
 mod feature {
+    pub const XMM_INPUT: u32 = 1 << 4;
     /// The frequencies, once more.
     pub const FREQUENCIES: u32 = 1 << 8;
     pub const DIRECT_TIMERS: u32 = 1 << 19;
@@ -41,8 +48,13 @@ mod recommended {
     pub const EXTENDED_PROCESSOR_MASKS: u32 = 1 << 11;
 }
 
-/// Spin as long as you like: nobody waits for HvCallNotifyLongSpinWait.
-const NEVER_NOTIFY: u32 = u32::MAX;
+/// Leaf 4000_0004h EBX: how often to spin before HvCallNotifyLongSpinWait.
+mod spins {
+    /// As long as you like: nobody waits for the call.
+    pub const NEVER_NOTIFY: u32 = u32::MAX;
+    /// What Linux's and QEMU's documents use.
+    pub const USUAL: u32 = 0xfff;
+}
 
 /// The bits of the words that a set of switches turns on.
 fn bits(offered: HyperV, of: &[(HyperV, u32)]) -> u32 {
@@ -68,6 +80,12 @@ fn privileges(offered: HyperV) -> u32 {
     )
 }
 
+/// Leaf 4000_0003h EBX.
+fn call_privileges(offered: HyperV) -> u32 {
+    let both = call_privilege::POST_MESSAGES | call_privilege::SIGNAL_EVENTS;
+    bits(offered, &[(HyperV::SYNIC, both)])
+}
+
 /// Leaf 4000_0003h EDX.
 fn features(offered: HyperV) -> u32 {
     bits(
@@ -75,6 +93,7 @@ fn features(offered: HyperV) -> u32 {
         &[
             (HyperV::FREQUENCIES, feature::FREQUENCIES),
             (HyperV::STIMER_DIRECT, feature::DIRECT_TIMERS),
+            (HyperV::XMM_INPUT, feature::XMM_INPUT),
         ],
     )
 }
@@ -103,9 +122,10 @@ pub(super) fn fill(table: &mut CpuidTable, offered: HyperV, host: &Host) {
     table.put(BASE + 1, Registers { eax: interface, ..zero });
     table.put(BASE + 2, Registers { eax: BUILD, ebx: VERSION, ..zero });
     let (eax, edx) = (privileges(offered), features(offered));
-    table.put(BASE + 3, Registers { eax, edx, ..zero });
+    table.put(BASE + 3, Registers { eax, ebx: call_privileges(offered), edx, ..zero });
     let (eax, ecx) = (recommendations(offered), host.physical_bits.into());
-    table.put(BASE + 4, Registers { eax, ebx: NEVER_NOTIFY, ecx, ..zero });
+    let ebx = if offered.contains(HyperV::SPINLOCKS) { spins::USUAL } else { spins::NEVER_NOTIFY };
+    table.put(BASE + 4, Registers { eax, ebx, ecx, ..zero });
     table.put(BASE + 5, Registers { eax: vcpus, ebx: vcpus, ..zero });
     table.put(BASE + 6, zero);
 }

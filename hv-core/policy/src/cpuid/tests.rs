@@ -108,7 +108,7 @@ fn hv_003_005_007_010_hyperv_offers_what_is_implemented() {
     assert_eq!(signature(&table, 0x4000_0000), b"Microsoft Hv");
     assert_eq!(table.get(0x4000_0001, 0).eax, 0x3123_7648);
     let privileges = table.get(0x4000_0003, 0);
-    assert_eq!((privileges.eax, privileges.ebx, privileges.edx), (0xa6e, 0, 0x8_0100));
+    assert_eq!((privileges.eax, privileges.ebx, privileges.edx), (0xa6e, 0x30, 0x8_0100));
     assert_eq!(table.get(0x4000_0004, 0).eax, 0);
     assert_eq!(table.get(0x4000_0005, 0).eax, 3);
 }
@@ -125,6 +125,19 @@ fn hv_007_vapic_and_avic_are_shown_as_by_qemu() {
     assert_eq!(shown(HyperV::VAPIC), [1, 1, 0]);
     assert_eq!(shown(HyperV::AVIC), [0, 0, 1]);
     assert_eq!(shown(HyperV::VAPIC | HyperV::AVIC), [1, 0, 1]);
+}
+
+#[test]
+fn hv_228_what_may_be_called_is_said_where_the_guest_looks() {
+    let leaf = |offered, leaf| table(&Machine { hyperv: offered, ..ALL }).get(leaf, 0);
+    let least = HyperV::INTERFACE | HyperV::VP_INDEX;
+    // EBX bits 4 and 5 come with the SynIC, EDX bit 4 and the number of spins with switches of their own.
+    assert_eq!(leaf(least, 0x4000_0003).ebx, 0);
+    assert_eq!(leaf(least | HyperV::SYNIC, 0x4000_0003).ebx, 3 << 4);
+    assert_eq!(leaf(least, 0x4000_0003).edx & 1 << 4, 0);
+    assert_eq!(leaf(least | HyperV::XMM_INPUT, 0x4000_0003).edx & 1 << 4, 1 << 4);
+    assert_eq!(leaf(least, 0x4000_0004).ebx, u32::MAX);
+    assert_eq!(leaf(least | HyperV::SPINLOCKS, 0x4000_0004).ebx, 4095);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! How a guest learns that a synthetic timer expired: by a message in a SINT's slot, or by an interrupt.
 
-use super::message::{self, Delivery, Message, SLOT_SIZE};
+use super::delivery;
+use super::message::{Delivery, Message};
 use super::timer::Timer;
 use super::{Synic, Timers};
 use crate::lapic::Lapic;
@@ -9,9 +10,6 @@ use crate::time::Ns;
 
 /// The message's type: HvMessageTimerExpired.
 const TIMER_EXPIRED: u32 = 0x8000_0010;
-
-/// Bytes of a slot that such a message fills, header and payload.
-const USED: usize = 16 + 24;
 
 /// Lets the timers of a vCPU expire that are due at `now`.
 #[cold]
@@ -51,33 +49,14 @@ fn send<M: GuestMemory>(
 ) -> bool {
     let sint = timer.sint();
     let Some(message) = Message::new(TIMER_EXPIRED, 0, payload) else { return false };
-    let Some(address) = synic.message_slot(sint) else { return false };
-    let Some(before) = read(memory, address) else { return false };
     // KVM drops a periodic tick before a full slot, and does not say that more wait (HV-140).
-    if timer.is_periodic() && message::is_full(&before) {
+    if timer.is_periodic() && delivery::is_slot_full(synic, memory, sint) {
         return true;
-    }
-    let mut after = before;
-    let delivery = synic.deliver(sint, Some(&mut after), &message);
-    // Backwards, so that the type, which the guest polls, comes last.
-    for at in (0..USED).rev() {
-        if after[at] != before[at] {
-            memory.write_u8(address + at as u64, after[at]);
-        }
     }
     // A masked SINT or an APIC that is off has its message, but KVM takes it for not delivered: the
     // timer stalls, and the next EOM brings another message (STIM-1).
-    match delivery {
+    match delivery::post(synic, memory, sint, &message) {
         Delivery::Interrupt { vector } => lapic.accept(vector, false),
         Delivery::Masked | Delivery::Busy | Delivery::NoPage => false,
     }
-}
-
-/// The part of a slot that a message may change.
-fn read<M: GuestMemory>(memory: &M, address: u64) -> Option<[u8; SLOT_SIZE]> {
-    let mut slot = [0; SLOT_SIZE];
-    for (at, word) in slot[..USED].as_chunks_mut::<8>().0.iter_mut().enumerate() {
-        *word = memory.read_u64(address + at as u64 * 8)?.to_le_bytes();
-    }
-    Some(slot)
 }

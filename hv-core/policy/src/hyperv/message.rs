@@ -64,6 +64,11 @@ impl<'a> Message<'a> {
         Some(Self { kind, origin, payload })
     }
 
+    /// Bytes of its payload.
+    pub const fn size(&self) -> usize {
+        self.payload.len()
+    }
+
     /// Puts the message into a slot, unless that is full (HV-056, HV-057).
     pub fn post(&self, slot: &mut [u8; SLOT_SIZE]) -> Posted {
         if is_full(slot) {

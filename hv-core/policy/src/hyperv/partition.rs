@@ -1,8 +1,10 @@
 //! What a VM has once.
 
+use super::view::View;
 use super::{DecrementRule, Effect};
 use crate::fault::Gp;
 use crate::policies::Release;
+use crate::vm::MAX_VCPUS;
 use trapline_abi::machine::HyperV;
 
 const ENABLE: u64 = 1;
@@ -27,6 +29,7 @@ pub struct Partition {
     guest_os_id: u64,
     hypercall: u64,
     reference_tsc: u64,
+    views: [View; MAX_VCPUS],
 }
 
 impl Partition {
@@ -43,6 +46,7 @@ impl Partition {
             guest_os_id: 0,
             hypercall: 0,
             reference_tsc: 0,
+            views: [View::RESET; MAX_VCPUS],
         }
     }
 
@@ -81,6 +85,15 @@ impl Partition {
     #[inline]
     pub const fn guest_os_id(&self) -> u64 {
         self.guest_os_id
+    }
+
+    /// A vCPU's SynIC, as senders see it.
+    pub const fn view(&self, vp_index: u32) -> &View {
+        &self.views[vp_index as usize % MAX_VCPUS]
+    }
+
+    pub(super) const fn publish(&mut self, vp_index: u32, view: View) {
+        self.views[vp_index as usize % MAX_VCPUS] = view;
     }
 
     /// The value of HYPERCALL.

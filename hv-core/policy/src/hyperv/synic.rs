@@ -1,6 +1,7 @@
 //! What each vCPU has: the synthetic interrupt controller.
 
 use super::message::{Delivery, Message, Posted, SLOT_SIZE};
+use super::view::View;
 use super::{EOM, Effect, Partition, SCONTROL, SIEFP, SIMP, SINT0, SINT15, SVERSION};
 use crate::fault::Gp;
 use crate::inhibit::Inhibits;
@@ -12,7 +13,8 @@ const VERSION: u64 = 1;
 const MASKED: u64 = 1 << 16;
 /// SINT: interrupts with its vector need no EOI.
 const AUTO_EOI: u64 = 1 << 17;
-const SINTS: usize = 16;
+/// Interrupt sources of a vCPU.
+pub const SINTS: usize = 16;
 
 /// A set of vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +72,23 @@ impl Synic {
             self.set_sint(partition, inhibits, sint, MASKED);
         }
         *self = Self::new(self.vp_index);
+        self.publish(partition);
+    }
+
+    /// Lets senders see its registers as they are.
+    pub(super) fn publish(&self, partition: &mut Partition) {
+        let page = self.event_page;
+        let view = View {
+            enabled: self.is_enabled(),
+            event_page: (page & ENABLE != 0).then_some(page & !0xfff),
+            vectors: core::array::from_fn(|sint| self.vector(sint)),
+        };
+        partition.publish(self.vp_index, view);
+    }
+
+    /// SCONTROL's enable bit. Timers do not ask for it, as under KVM; ports do, as under QEMU (HV-064).
+    pub const fn is_enabled(&self) -> bool {
+        self.control & ENABLE != 0
     }
 
     /// The vCPU's number.
@@ -137,6 +156,20 @@ impl Synic {
     }
 
     pub(super) fn write(
+        &mut self,
+        partition: &mut Partition,
+        inhibits: &mut Inhibits,
+        msr: u32,
+        value: u64,
+    ) -> Result<Effect, Gp> {
+        let effect = self.write_register(partition, inhibits, msr, value)?;
+        if msr != EOM {
+            self.publish(partition);
+        }
+        Ok(effect)
+    }
+
+    fn write_register(
         &mut self,
         partition: &mut Partition,
         inhibits: &mut Inhibits,

@@ -103,10 +103,15 @@ impl Timer {
         self.stalled = true;
     }
 
+    /// It waits for its slot.
+    pub const fn waits(&self) -> bool {
+        self.stalled && self.direct_vector().is_none()
+    }
+
     /// The guest may have emptied a message slot: a stalled timer expires once more. A direct one has to be
     /// written to. Whether anything changed.
     pub const fn retry(&mut self) -> bool {
-        let again = self.stalled && self.direct_vector().is_none();
+        let again = self.waits();
         self.stalled &= !again;
         again
     }

@@ -54,7 +54,7 @@ impl Timers {
     }
 
     /// The host restores a register: a count enables nothing (HV-135).
-    pub(super) fn restore(&mut self, register: u32, value: u64, now: Ns) {
+    pub fn restore(&mut self, register: u32, value: u64, now: Ns) {
         let time = self.clock.at(now);
         let timer = &mut self.timers[register as usize / 2];
         if register.is_multiple_of(2) {
@@ -65,11 +65,18 @@ impl Timers {
         self.plan();
     }
 
-    /// A message slot was emptied: what waits for one is due again. Whether something is.
-    pub fn retry(&mut self) -> bool {
+    /// The SINTs whose slots timers wait for, one bit each.
+    pub fn waiting(&self) -> u16 {
+        let waiting = self.timers.iter().filter(|timer| timer.waits());
+        waiting.fold(0, |sints, timer| sints | 1 << timer.sint())
+    }
+
+    /// Message slots of these SINTs, one bit each, were emptied: what waits for one is due again. Whether
+    /// something is.
+    pub fn retry(&mut self, sints: u16) -> bool {
         let mut any = false;
         for timer in &mut self.timers {
-            any |= timer.retry();
+            any |= sints >> timer.sint() & 1 != 0 && timer.retry();
         }
         if any {
             self.plan();

@@ -72,6 +72,11 @@ impl Identity {
         if self.mode == Mode::X2Apic { self.id } else { self.id_register >> 24 }
     }
 
+    /// Whether fixed interrupts are taken at all, as [`Lapic::enabled`].
+    pub fn accepts_fixed(&self) -> bool {
+        self.mode != Mode::Disabled && self.software_enabled
+    }
+
     /// The logical destination register.
     pub fn ldr(&self) -> u32 {
         self.ldr

@@ -96,6 +96,11 @@ impl Lapic {
         self.ioapic_handled = vectors;
     }
 
+    /// The EOI of that vector is wanted, too, until the next [`Lapic::set_ioapic_handled`].
+    pub fn want_eoi(&mut self, vector: u8) {
+        self.ioapic_handled.insert(vector);
+    }
+
     fn forget_caches(&mut self) {
         self.irr_pending = true;
         self.isr_count = self.isr.count();

@@ -49,7 +49,7 @@ impl Bench {
     fn write(&mut self, vcpu: usize, msr: u32, value: u64) {
         match self.vm.write(vcpu, msr, value).unwrap() {
             Effect::TimerChanged => self.expire(vcpu),
-            Effect::EndOfMessage if self.vm.timers[vcpu].retry() => self.expire(vcpu),
+            Effect::EndOfMessage if self.vm.timers[vcpu].retry(u16::MAX) => self.expire(vcpu),
             _ => {}
         }
     }
