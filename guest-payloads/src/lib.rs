@@ -4,6 +4,7 @@
 //! function. The runtime enters it in 64-bit mode with a stack, a GDT and an IDT of its own, and
 //! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`reference`],
 //! [`vapic`], [`smp`]), counters and a
+//! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`hypercall`], [`reference`], [`smp`]), counters and a
 //! place to meet for its vCPUs ([`count`], [`barrier`]), and calls ([`call`]). Nothing here knows hv-core: only
 //! `trapline-abi`.
 //!
@@ -19,6 +20,7 @@ pub mod barrier;
 pub mod call;
 pub mod count;
 pub mod cpu;
+pub mod hypercall;
 pub mod interrupt;
 pub mod ioapic;
 pub mod laboratory;
