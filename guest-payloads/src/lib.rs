@@ -2,9 +2,8 @@
 //!
 //! A payload is one file in `src/bin`: a [`payload!`] block that names its parameters, and a
 //! function. The runtime enters it in 64-bit mode with a stack, a GDT and an IDT of its own, and
-//! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`reference`],
+//! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`hypercall`], [`reference`],
 //! [`vapic`], [`smp`]), counters and a
-//! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`hypercall`], [`reference`], [`smp`]), counters and a
 //! place to meet for its vCPUs ([`count`], [`barrier`]), and calls ([`call`]). Nothing here knows hv-core: only
 //! `trapline-abi`.
 //!

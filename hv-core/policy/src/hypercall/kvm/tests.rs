@@ -8,6 +8,7 @@ use crate::handle::{Handled, Next};
 use crate::lapic::Delivery;
 use crate::mailbox::State;
 use crate::time::Ns;
+use trapline_abi::exit::ExitKey;
 use trapline_abi::machine::{HyperV, Kvm};
 use trapline_defs::apic::offset;
 use trapline_defs::exit_code::ExitCode;
@@ -66,8 +67,12 @@ fn hc_1_a_guest_of_hyperv_cannot_reach_kvms_hypercalls() {
     let send = [0b10, 0, 0, 0xb0];
     assert_eq!(call(&mut bench, 10, send).0, 1);
     write_msr(&mut bench, 0x4000_0000, 1);
-    // HV_STATUS_INVALID_HYPERCALL_CODE: it is taken as Hyper-V's, whose code is in RCX.
-    assert_eq!(call(&mut bench, 10, send).0, 2);
+    // It is taken as Hyper-V's, whose code is in RCX.
+    let gprs = &mut bench.vcpus[0].gprs;
+    (gprs.rbx, gprs.rcx) = (0b10, 0x7fff);
+    bench.vmcb(0).save.rax = 10;
+    let Handled { key, next } = bench.exit(0, ExitCode::VMMCALL, 0, 0);
+    assert_eq!((key, next), (ExitKey::number(ExitCode::VMMCALL.0, 0x7fff), Next::Hypercall));
     write_msr(&mut bench, 0x4000_0000, 0);
     assert_eq!(call(&mut bench, 10, send).0, 1);
 }
