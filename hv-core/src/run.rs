@@ -53,12 +53,34 @@ pub fn on_any_exit(block: &mut VcpuBlock, exited_at: u64) -> Turn {
     let VcpuBlock { world, vcpu, vm, memory, .. } = block;
     let vmcb = world.vmcb();
     let rip = vmcb.save.rip;
-    let handled = handle::exit(vm, vcpu, vmcb, memory, exited_at);
+    if !handle::settled(vcpu, vmcb) {
+        settle(block);
+    }
+    let VcpuBlock { world, vcpu, vm, memory, .. } = block;
+    let handled = handle::dispatch(vm, vcpu, world.vmcb(), memory, exited_at);
+    if handle::is_to_evaluate(&block.vcpu, handled) {
+        evaluate(block);
+    }
     if handled.next == Next::Registers {
         block.exited_at = exited_at;
         return Turn::Registers;
     }
     account(block, handled, rip, exited_at)
+}
+
+/// Takes over what processor and guest left behind.
+#[cold]
+#[inline(never)]
+fn settle(block: &mut VcpuBlock) {
+    let VcpuBlock { world, vcpu, vm, memory, .. } = block;
+    events::settle(vm, vcpu, world.vmcb(), memory);
+}
+
+/// Decides what the next entry injects.
+#[inline(never)]
+fn evaluate(block: &mut VcpuBlock) {
+    let VcpuBlock { world, vcpu, vm, memory, .. } = block;
+    events::evaluate(vm, vcpu, world.vmcb(), memory);
 }
 
 /// The same exit again, all registers saved.

@@ -116,7 +116,9 @@ fn answer_cpuid(vcpu: &mut Vcpu, vmcb: &mut Vmcb, answer: Registers) {
 ///
 /// Of the general-purpose registers only those that a C function may change are up to date, and
 /// RBX; [`Next::Registers`] asks for the others.
-#[inline(always)]
+///
+/// vCPU and VM lie in one block in hv-core, which does the three steps by itself: whoever keeps
+/// pointers to both across them has no register left for anything else.
 pub fn exit<M: GuestMemory>(
     vm: &mut Vm,
     vcpu: &mut Vcpu,
@@ -128,15 +130,23 @@ pub fn exit<M: GuestMemory>(
         events::settle(vm, vcpu, vmcb, memory);
     }
     let handled = dispatch(vm, vcpu, vmcb, memory, at);
-    // Once an entry, as KVM: an exit that is to be handled again is evaluated then.
-    if vcpu.lapic.event_request && handled.next != Next::Registers {
+    if is_to_evaluate(vcpu, handled) {
         events::evaluate(vm, vcpu, vmcb, memory);
     }
     handled
 }
 
+/// Whether events have to be evaluated: once an entry, as KVM does, and an exit that is to be handled again
+/// is evaluated then.
 #[inline(always)]
-fn dispatch<M: GuestMemory>(
+pub fn is_to_evaluate(vcpu: &Vcpu, handled: Handled) -> bool {
+    vcpu.lapic.event_request && handled.next != Next::Registers
+}
+
+/// The middle step of [`exit`]: what the exit itself asks for.
+
+#[inline(always)]
+pub fn dispatch<M: GuestMemory>(
     vm: &mut Vm,
     vcpu: &mut Vcpu,
     vmcb: &mut Vmcb,
