@@ -144,7 +144,6 @@ pub fn is_to_evaluate(vcpu: &Vcpu, handled: Handled) -> bool {
 }
 
 /// The middle step of [`exit`]: what the exit itself asks for.
-
 #[inline(always)]
 pub fn dispatch<M: GuestMemory>(
     vm: &mut Vm,
