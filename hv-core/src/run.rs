@@ -50,7 +50,7 @@ pub unsafe extern "C" fn on_exit(block: &mut VcpuBlock, exited_at: u64) -> Turn 
 /// Every exit but the shortest.
 #[inline(never)]
 pub fn on_any_exit(block: &mut VcpuBlock, exited_at: u64) -> Turn {
-    let VcpuBlock { world, vcpu, vm, memory, .. } = block;
+    let VcpuBlock { world, vcpu, .. } = block;
     let vmcb = world.vmcb();
     let rip = vmcb.save.rip;
     if !handle::settled(vcpu, vmcb) {
