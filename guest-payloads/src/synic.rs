@@ -5,9 +5,16 @@ pub mod timer;
 use crate::cpu::write_msr;
 
 const GUEST_OS_ID: u32 = 0x4000_0000;
-const SIMP: u32 = 0x4000_0083;
-const EOM: u32 = 0x4000_0084;
-const SINT0: u32 = 0x4000_0090;
+/// SCONTROL: bit 0 turns it on, as it is after reset.
+pub const SCONTROL: u32 = 0x4000_0080;
+/// SIEFP: the event flags' page, with bit 0.
+pub const SIEFP: u32 = 0x4000_0082;
+/// SIMP: the messages' page, with bit 0.
+pub const SIMP: u32 = 0x4000_0083;
+/// EOM: a slot was emptied.
+pub const EOM: u32 = 0x4000_0084;
+/// The first source.
+pub const SINT0: u32 = 0x4000_0090;
 /// SINT: masked.
 pub const MASKED: u64 = 1 << 16;
 /// SINT: AutoEOI.

@@ -25,6 +25,7 @@ pub(super) const SEEDS: &[(&str, Seed)] = &[
     ("incomplete-ipi-resent", Seed::IncompleteIpiResent),
     ("block-without-look", Seed::BlockWithoutLook),
     ("pv-ipi-top-lost", Seed::PvIpiTopLost),
+    ("eom-ignored", Seed::EomIgnored),
 ];
 
 /// The ends of a scenario.
@@ -85,10 +86,11 @@ mod tests {
                 | Seed::KickLost
                 | Seed::IncompleteIpiResent
                 | Seed::BlockWithoutLook
-                | Seed::PvIpiTopLost => {}
+                | Seed::PvIpiTopLost
+                | Seed::EomIgnored => {}
             }
         }
-        assert_eq!(SEEDS.len(), 9);
+        assert_eq!(SEEDS.len(), 10);
         for &(_, outcome) in OUTCOMES {
             match outcome {
                 Outcome::Done

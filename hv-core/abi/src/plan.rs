@@ -114,6 +114,8 @@ pub enum Seed {
     BlockWithoutLook,
     /// SEND_IPI forgets the highest APIC id of its bitmap (rule HC-2).
     PvIpiTopLost,
+    /// An EOM does not bring the message that waits (rule HV-058).
+    EomIgnored,
 }
 
 /// A scenario.

@@ -14,6 +14,7 @@ use crate::time::Ns;
 use crate::vcpu::Vcpu;
 use crate::vm::{Devices, Vm};
 use trapline_abi::exit::{self, ExitKey};
+use trapline_abi::plan::Seed;
 use trapline_defs::apic::offset;
 use trapline_defs::msr::{
     APIC_BASE, EFER, FS_BASE, GS_BASE, HYPERV_FIRST, HYPERV_LAST, MISC_ENABLE, PAT, TSC,
@@ -310,6 +311,7 @@ fn write_hyperv<M: GuestMemory>(
         }
         // What is due is told before the next entry, as by KVM: the run loop calls `Vcpu::tell`.
         hyperv::Effect::TimerChanged => vcpu.rearm = true,
+        hyperv::Effect::EndOfMessage if vm.seed == Some(Seed::EomIgnored) => {}
         hyperv::Effect::EndOfMessage => hyperv::delivery::retry(vcpu, u16::MAX),
         hyperv::Effect::None | hyperv::Effect::SintChanged { .. } => {}
     }

@@ -102,6 +102,22 @@ fn hv_031_hypercall_outside_of_ram_faults_and_keeps_its_value() {
     assert!(vm.write(0, HYPERCALL, (RAM - 0x1000) | 1).is_ok());
 }
 
+/// KVM keeps the lock bit and means nothing by it; what counts here is the other side of a reset.
+#[test]
+fn hv_245_after_a_reset_hypercall_is_writable_again() {
+    let mut vm = Vm::new(1);
+    vm.write(0, GUEST_OS_ID, 1).unwrap();
+    vm.write(0, HYPERCALL, 0x5001).unwrap();
+    let value = vm.read(0, HYPERCALL).unwrap();
+    vm.write(0, HYPERCALL, value | 2).unwrap();
+    assert_eq!(vm.read(0, HYPERCALL), Ok(0x5003));
+    vm.partition.reset();
+    assert_eq!(vm.read(0, HYPERCALL), Ok(0));
+    vm.write(0, GUEST_OS_ID, 1).unwrap();
+    vm.write(0, HYPERCALL, 0x6001).unwrap();
+    assert_eq!(vm.read(0, HYPERCALL), Ok(0x6001));
+}
+
 #[test]
 fn hv_033_034_reset_values() {
     let mut vm = Vm::new(1);

@@ -3,6 +3,7 @@
 mod direct;
 mod messages;
 mod periodic;
+mod restore;
 
 use super::*;
 use crate::hyperv::timer::{AUTO_ENABLE, ENABLE, PERIODIC};

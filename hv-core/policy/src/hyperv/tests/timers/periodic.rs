@@ -55,3 +55,26 @@ fn hv_148_missed_periods_are_dropped_and_the_phase_stays() {
         assert_eq!((bench.interrupt(0), bench.message(0)), (Some(VECTOR), Some((0, time, time))));
     }
 }
+
+/// KVM ignores the lazy bit: a tick that is late by any part of a period comes late, and the next one in its
+/// phase. What is a period apart at least is their expiration times.
+#[test]
+fn hv_149_a_lazy_tick_that_is_late_drops_none_and_doubles_none() {
+    const LAZY: u64 = 1 << 2;
+    for late_by in [PERIOD / 2 - 1, PERIOD / 2 + 1, PERIOD - 1, PERIOD, 3 * PERIOD / 2] {
+        let mut bench = Bench::new(1);
+        bench.count(0, PERIOD);
+        bench.config(0, CONFIG | LAZY);
+        assert_eq!(bench.reads(0).0, CONFIG | LAZY);
+        let mut expirations = vec![];
+        bench.vm.now = bench.vm.clock().when(PERIOD + late_by);
+        bench.expire(0);
+        for tick in 2..6 {
+            expirations.extend(bench.interrupt(0).and(bench.message(0)).map(|message| message.1));
+            bench.pass_until(tick * PERIOD + PERIOD / 4);
+        }
+        assert!(expirations.len() >= 3, "{expirations:?}");
+        assert!(expirations.windows(2).all(|two| two[1] - two[0] >= PERIOD), "{expirations:?}");
+        assert!(expirations.iter().all(|time| time % PERIOD == 0), "{expirations:?}");
+    }
+}
