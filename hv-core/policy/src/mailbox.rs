@@ -274,10 +274,12 @@ mod tests {
         assert!(!mailbox.put(Delivery::Interrupt { vector: 0x40, level: true }));
         assert!(!mailbox.put(Delivery::Nmi));
         assert!(!mailbox.put(Delivery::Sipi { vector: 8 }));
+        assert!(!mailbox.put_messages());
         assert!(mailbox.is_full());
         let (interrupts, letters) = taken(&mailbox);
         assert_eq!(interrupts, [(0x40, true), (0x31, false), (0xff, false)]);
-        assert_eq!(letters, Letters { nmis: 1, sipi: Some(8), ..Letters::default() });
+        let expected = Letters { nmis: 1, sipi: Some(8), messages: true, ..Letters::default() };
+        assert_eq!(letters, expected);
         assert!(!mailbox.is_full());
         assert_eq!(taken(&mailbox), (vec![], Letters::default()));
     }

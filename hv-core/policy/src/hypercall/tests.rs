@@ -30,7 +30,10 @@ const FAST: u64 = 1 << 16;
 const BLOCK: u64 = 0x8000;
 /// An IPI's vector.
 const VECTOR: u8 = 0x60;
-const SLOW_RIP: u64 = 0x5000;
+/// Where VMMCALL lies.
+const RIP: u64 = 0x5000;
+/// When a vCPU goes on: ten units of reference time after the start, at which exits happen.
+const NOW: Ns = Ns(1000);
 
 /// vCPUs in 64-bit code at CPL 0, each with its APIC on, whose guest said who it is.
 struct Bench {
@@ -64,7 +67,7 @@ impl Bench {
             vmcb.save.cr0 = 0x8000_0011;
             vmcb.save.efer = 0x1500;
             vmcb.save.cs = trapline_defs::segment::Segment::CODE64;
-            vmcb.save.rip = SLOW_RIP;
+            vmcb.save.rip = RIP;
             vmcb.control.exit_code = ExitCode::VMMCALL;
             bench.vcpus.push(vcpu);
             bench.vmcbs.push(vmcb);
@@ -97,7 +100,7 @@ impl Bench {
     fn go_on(&mut self, n: u32) {
         let vcpu = &mut self.vcpus[n as usize];
         self.vm.collect(vcpu);
-        vcpu.tell(&self.ram, Ns(0));
+        vcpu.tell(&self.ram, NOW);
         delivery::deliver_due(&self.vm, vcpu, &self.ram);
     }
 
@@ -106,8 +109,8 @@ impl Bench {
         let vcpu = &mut self.vcpus[n as usize];
         (vcpu.gprs.rcx, vcpu.gprs.rdx, vcpu.gprs.r8) = (rcx, rdx, r8);
         self.vmcall(n);
-        assert_eq!(self.vmcbs[n as usize].save.rip, SLOW_RIP + 3);
-        self.vmcbs[n as usize].save.rip = SLOW_RIP;
+        assert_eq!(self.vmcbs[n as usize].save.rip, RIP + 3);
+        self.vmcbs[n as usize].save.rip = RIP;
         self.vmcbs[n as usize].save.rax
     }
 
@@ -116,7 +119,7 @@ impl Bench {
         let (vcpu, vmcb) = (&mut self.vcpus[n as usize], &mut self.vmcbs[n as usize]);
         let handled = super::exit(&mut self.vm, vcpu, vmcb, &self.ram);
         if handled.next == Next::Hypercall {
-            assert_eq!(vmcb.save.rip, SLOW_RIP, "something was done");
+            assert_eq!(vmcb.save.rip, RIP, "something was done");
             super::answer(&self.vm, vcpu, vmcb, &self.ram, &self.xmm);
         } else {
             assert_eq!(handled.next, Next::Enter);

@@ -92,8 +92,8 @@ impl Partition {
         &self.views[vp_index as usize % MAX_VCPUS]
     }
 
-    pub(super) const fn publish(&mut self, vp_index: u32, view: View) {
-        self.views[vp_index as usize % MAX_VCPUS] = view;
+    pub(super) const fn view_mut(&mut self, vp_index: u32) -> &mut View {
+        &mut self.views[vp_index as usize % MAX_VCPUS]
     }
 
     /// The value of HYPERCALL.

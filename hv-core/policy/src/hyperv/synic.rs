@@ -72,18 +72,7 @@ impl Synic {
             self.set_sint(partition, inhibits, sint, MASKED);
         }
         *self = Self::new(self.vp_index);
-        self.publish(partition);
-    }
-
-    /// Lets senders see its registers as they are.
-    pub(super) fn publish(&self, partition: &mut Partition) {
-        let page = self.event_page;
-        let view = View {
-            enabled: self.is_enabled(),
-            event_page: (page & ENABLE != 0).then_some(page & !0xfff),
-            vectors: core::array::from_fn(|sint| self.vector(sint)),
-        };
-        partition.publish(self.vp_index, view);
+        *partition.view_mut(self.vp_index) = View::RESET;
     }
 
     /// SCONTROL's enable bit. Timers do not ask for it, as under KVM; ports do, as under QEMU (HV-064).
@@ -162,26 +151,18 @@ impl Synic {
         msr: u32,
         value: u64,
     ) -> Result<Effect, Gp> {
-        let effect = self.write_register(partition, inhibits, msr, value)?;
-        if msr != EOM {
-            self.publish(partition);
-        }
-        Ok(effect)
-    }
-
-    fn write_register(
-        &mut self,
-        partition: &mut Partition,
-        inhibits: &mut Inhibits,
-        msr: u32,
-        value: u64,
-    ) -> Result<Effect, Gp> {
         match msr {
             SCONTROL => {
                 self.control = value;
+                partition.view_mut(self.vp_index).enabled = self.is_enabled();
                 Ok(Effect::None)
             }
-            SIEFP => Self::set_page(&mut self.event_page, partition, value),
+            SIEFP => {
+                let effect = Self::set_page(&mut self.event_page, partition, value)?;
+                let page = (value & ENABLE != 0).then_some(value & !0xfff);
+                partition.view_mut(self.vp_index).event_page = page;
+                Ok(effect)
+            }
             SIMP => Self::set_page(&mut self.message_page, partition, value),
             EOM => Ok(Effect::EndOfMessage),
             SINT0..=SINT15 => {
@@ -236,6 +217,7 @@ impl Synic {
         value: u64,
     ) -> u8 {
         let before = core::mem::replace(&mut self.sints[sint], value);
+        partition.view_mut(self.vp_index).vectors[sint] = self.vector(sint);
         self.update(partition, inhibits, before as u8)
             + self.update(partition, inhibits, value as u8)
     }

@@ -99,7 +99,7 @@ fn hv_209_32_bit_code_calls_by_pairs_of_registers() {
         bench.vmcall(0);
         assert_eq!((bench.vmcbs[0].save.rax, bench.vcpus[0].gprs.rdx), (0, 0));
         assert_eq!(bench.hit(), 0b110);
-        bench.vmcbs[0].save.rip = SLOW_RIP;
+        bench.vmcbs[0].save.rip = RIP;
         // A high half that counts: RDX has the repetitions.
         bench.vcpus[0].gprs = Gprs { rdx: 1, ..gprs };
         bench.vmcbs[0].save.rax = FAST | SEND_IPI;

@@ -113,22 +113,37 @@ fn hv_061_an_eoi_of_the_sint_brings_the_next_message() {
     post(&mut bench, connection(0), 1);
     post(&mut bench, connection(0), 2);
     for (vector, expected) in [(VECTOR - 16, None), (VECTOR, Some(2))] {
-        // An interrupt with that vector is taken and ended.
-        let vcpu = &mut bench.vcpus[0];
-        vcpu.lapic.load_vectors(Vectors::EMPTY, Vectors::EMPTY, Vectors::EMPTY);
-        vcpu.lapic.accept(vector, false);
-        vcpu.lapic.acknowledge(vector, false);
         take(&mut bench, 0);
-        let eoi = bench.vcpus[0].lapic.eoi().unwrap();
-        crate::msr::carry_out(
-            &mut bench.vm,
-            &mut bench.vcpus[0],
-            &mut bench.vmcbs[0],
-            crate::lapic::Effect::Eoi(eoi),
-        );
-        bench.go_on(0);
+        take_and_end(&mut bench, vector);
         assert_eq!(take(&mut bench, 0), expected);
     }
+}
+
+/// Ends an interrupt of vCPU 0 with that vector, which came and was taken meanwhile.
+fn take_and_end(bench: &mut Bench, vector: u8) {
+    let vcpu = &mut bench.vcpus[0];
+    vcpu.lapic.load_vectors(Vectors::EMPTY, Vectors::EMPTY, Vectors::EMPTY);
+    vcpu.lapic.accept(vector, false);
+    vcpu.lapic.acknowledge(vector, false);
+    let eoi = vcpu.lapic.eoi().unwrap();
+    let (vm, vmcb) = (&mut bench.vm, &mut bench.vmcbs[0]);
+    crate::msr::carry_out(vm, vcpu, vmcb, crate::lapic::Effect::Eoi(eoi));
+    bench.go_on(0);
+}
+
+#[test]
+fn hv_139_an_eoi_of_the_sint_lets_a_timer_try_again() {
+    let mut bench = bench(1);
+    post(&mut bench, connection(0), 1);
+    bench.msr(0, hyperv::STIMER0_COUNT, 5);
+    bench.msr(0, hyperv::STIMER0_CONFIG, u64::from(SINT) << 16 | 1);
+    assert!(more_wait(&bench, 0));
+    assert_eq!(take(&mut bench, 0), Some(1));
+    take_and_end(&mut bench, VECTOR - 16);
+    assert_eq!(word(&bench, 0, 0) as u32, 0, "another vector's EOI");
+    take_and_end(&mut bench, VECTOR);
+    assert_eq!((word(&bench, 0, 0) as u32, word(&bench, 0, 24)), (0x8000_0010, 5));
+    assert_eq!(bench.hit(), 1);
 }
 
 #[test]
