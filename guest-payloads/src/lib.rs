@@ -36,6 +36,7 @@ pub mod timer;
 pub mod trial;
 pub mod vapic;
 pub mod windows;
+pub mod user;
 
 #[cfg(feature = "image")]
 #[path = "../../hv-core/src/arch/memory.rs"]
