@@ -19,8 +19,9 @@ payload! {
         = "hlt", "Targets halt, or spin with interrupts on.";
     choice apic: Apic { X2Apic = "x2apic", XApic = "xapic" }
         = "x2apic", "The APICs' mode.";
-    choice auto_eoi: AutoEoi { Unused = "unused", Used = "used" }
-        = "unused", "Whether a source with AutoEOI, of another vector, inhibits AVIC meanwhile.";
+    choice auto_eoi: AutoEoi { Unused = "unused", Used = "used", Last = "last" }
+        = "unused", "Whether a source with AutoEOI inhibits AVIC meanwhile: of another vector, or on the last \
+            vCPU of the IPI's.";
     run: run;
 }
 
@@ -29,6 +30,9 @@ const OTHER_VECTOR: u64 = 0xc0;
 
 static BLOCK: Page = Page::new();
 static CAME: Counts = Counts::new();
+/// Of those that came, the ones that were in service; asked only if [`LOOKS`] says so.
+static IN_SERVICE: Counts = Counts::new();
+static LOOKS: Count = Count::new();
 static N: Count = Count::new();
 static TARGETS: Count = Count::new();
 static SPINS: Count = Count::new();
@@ -37,7 +41,13 @@ static FINISHED: Count = Count::new();
 
 fn handler() {
     CAME.mine().add();
-    apic::eoi();
+    if LOOKS.get() == 0 {
+        return apic::eoi();
+    }
+    if apic::in_service(VECTOR) {
+        IN_SERVICE.mine().add();
+        apic::eoi();
+    }
 }
 
 fn run(params: Params) {
@@ -65,6 +75,7 @@ fn run(params: Params) {
         BLOCK.write(48 + number * 8, word);
     }
     N.set(params.n);
+    LOOKS.set(u64::from(params.auto_eoi == AutoEoi::Last));
     TARGETS.set(mask);
     SPINS.set(u64::from(params.wait == Wait::Spin));
     smp::start(target);
@@ -104,6 +115,14 @@ fn run(params: Params) {
         let came = CAME.of(vcpu).get();
         if mask >> vcpu & 1 != 0 {
             call::check("HV-213, HV-222: IPIs that a vCPU of the set got", params.n, came);
+            if LOOKS.get() != 0 {
+                let expected = if vcpu == vcpus - 1 { 0 } else { params.n };
+                call::check(
+                    "HV-217: those that needed an EOI",
+                    expected,
+                    IN_SERVICE.of(vcpu).get(),
+                );
+            }
         } else {
             call::check("HV-213: IPIs that a vCPU outside of the set got", 0, came);
         }
@@ -119,6 +138,9 @@ fn target(number: u32) {
     }
     let (n, came) = (N.get(), CAME.of(number));
     let spins = SPINS.get() != 0;
+    if LOOKS.get() != 0 && number == smp::vcpus() - 1 {
+        synic::set_source(1, synic::AUTO_EOI | u64::from(VECTOR));
+    }
     call::begin("target");
     READY.add();
     if spins {
