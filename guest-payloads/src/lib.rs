@@ -34,9 +34,9 @@ mod start;
 pub mod synic;
 pub mod timer;
 pub mod trial;
+pub mod user;
 pub mod vapic;
 pub mod windows;
-pub mod user;
 
 #[cfg(feature = "image")]
 #[path = "../../hv-core/src/arch/memory.rs"]
