@@ -4,6 +4,8 @@
 //! function. The runtime enters it in 64-bit mode with a stack, a GDT and an IDT of its own, and
 //! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`hypercall`], [`reference`],
 //! [`vapic`], [`smp`]), counters and a
+//! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`reference`], [`smp`],
+//! [`kvm`], and [`ipi_choice`] for how Linux sends an IPI), counters and a
 //! place to meet for its vCPUs ([`count`], [`barrier`]), and calls ([`call`]). Nothing here knows hv-core: only
 //! `trapline-abi`.
 //!
@@ -22,6 +24,8 @@ pub mod cpu;
 pub mod hypercall;
 pub mod interrupt;
 pub mod ioapic;
+pub mod ipi_choice;
+pub mod kvm;
 pub mod laboratory;
 pub mod page;
 pub mod payload;
