@@ -1,16 +1,27 @@
 //! KVM's paravirtual interface, from the guest's side (Linux Documentation/virt/kvm/x86).
 
-use crate::{cpu, smp};
+mod clock;
+mod steal;
+
+use crate::cpu;
 use core::arch::naked_asm;
-use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use trapline_defs::msr::KVM_STEAL_TIME;
 
 /// Feature bits of leaf 4000_0001h EAX, and hints of its EDX.
 pub mod feature {
+    /// KVM_FEATURE_CLOCKSOURCE: the clock by the MSRs of old.
+    pub const CLOCK_OLD: u32 = 1 << 0;
+    /// KVM_FEATURE_CLOCKSOURCE2.
+    pub const CLOCK: u32 = 1 << 3;
     /// KVM_FEATURE_STEAL_TIME.
     pub const STEAL_TIME: u32 = 1 << 5;
+    /// KVM_FEATURE_PV_EOI.
+    pub const PV_EOI: u32 = 1 << 6;
+    /// KVM_FEATURE_PV_UNHALT.
+    pub const PV_UNHALT: u32 = 1 << 7;
     /// KVM_FEATURE_PV_SEND_IPI.
     pub const PV_IPI: u32 = 1 << 11;
+    /// KVM_FEATURE_POLL_CONTROL.
+    pub const POLL_CONTROL: u32 = 1 << 12;
     /// KVM_FEATURE_PV_SCHED_YIELD.
     pub const SCHED_YIELD: u32 = 1 << 13;
     /// KVM_HINTS_REALTIME, in EDX.
@@ -26,6 +37,9 @@ pub mod number {
     /// KVM_HC_SCHED_YIELD.
     pub const SCHED_YIELD: u64 = 11;
 }
+
+pub use clock::Clock;
+pub use steal::StealTime;
 
 /// What the host offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,40 +100,4 @@ pub fn kick(apic_id: u32) -> i64 {
 /// Gives the core to a vCPU that waits for it.
 pub fn yield_to(apic_id: u32) -> i64 {
     call(number::SCHED_YIELD, apic_id.into(), 0, 0, 0)
-}
-
-/// A structure of steal time: 64 bytes on 64.
-#[derive(Debug)]
-#[repr(C, align(64))]
-pub struct StealTime([AtomicU64; 8]);
-
-static STEAL: [StealTime; smp::MAX_VCPUS] =
-    [const { StealTime([const { AtomicU64::new(0) }; 8]) }; smp::MAX_VCPUS];
-
-impl StealTime {
-    /// That of a vCPU.
-    pub fn of(vcpu: u32) -> &'static Self {
-        &STEAL[vcpu as usize]
-    }
-
-    /// Asks for that of the vCPU that asks.
-    pub fn open() {
-        let mine = core::ptr::from_ref(Self::of(smp::number()));
-        cpu::write_msr(KVM_STEAL_TIME, mine as u64 | 1);
-    }
-
-    /// Nanoseconds in which it could have run and did not.
-    pub fn stolen(&self) -> u64 {
-        self.0[0].load(SeqCst)
-    }
-
-    /// Odd while it is written.
-    pub fn version(&self) -> u32 {
-        self.0[1].load(SeqCst) as u32
-    }
-
-    /// Whether it was interrupted in favor of somebody else, and has not run since.
-    pub fn is_preempted(&self) -> bool {
-        self.0[2].load(SeqCst) & 1 != 0
-    }
 }

@@ -36,6 +36,8 @@ static LOGICAL: Count = Count::new();
 static STEALS: Count = Count::new();
 /// IPIs that were sent, or are about to be.
 static SENT: Count = Count::new();
+/// vCPUs that were called preempted while they ran.
+static CALLED_PREEMPTED: Count = Count::new();
 static FINISHED: Count = Count::new();
 static CAME: Counts = Counts::new();
 
@@ -85,6 +87,7 @@ fn target(number: u32) {
         cpu::cli();
     }
     call::end();
+    CALLED_PREEMPTED.add_if(StealTime::of(number).is_preempted());
     FINISHED.add();
 }
 
@@ -151,6 +154,9 @@ fn run(params: Params) {
     }
     let expected = if matches!(way, Way::Hypercall(_)) { n * targets } else { 0 };
     call::check("HC-4 APICs that accepted an IPI by hypercall", expected, accepted as u64);
+    call::check("PVC-3 vCPUs that run and are called preempted", 0, CALLED_PREEMPTED.get());
+    let stolen = yields && StealTime::of(0).stolen() == 0;
+    call::check("PVC-3 one that yields is stolen from", 0, stolen.into());
     call::check("HC-7 what a yield returns", 0, yielded as u64);
 }
 

@@ -26,6 +26,7 @@ pub(super) const SEEDS: &[(&str, Seed)] = &[
     ("block-without-look", Seed::BlockWithoutLook),
     ("pv-ipi-top-lost", Seed::PvIpiTopLost),
     ("eom-ignored", Seed::EomIgnored),
+    ("unhalt-lost", Seed::UnhaltLost),
 ];
 
 /// The ends of a scenario.
@@ -71,8 +72,13 @@ mod tests {
     fn every_value_has_a_word() {
         for &(_, policy) in POLICIES {
             match policy {
-                Policy::Kvm58 | Policy::Kvm58Patch1 | Policy::Kvm515 => {}
-                Policy::Kvm612 | Policy::Kvm618 | Policy::XenAvicRfc | Policy::Laboratory => {}
+                Policy::Kvm58
+                | Policy::Kvm58Patch1
+                | Policy::Kvm515
+                | Policy::Kvm612
+                | Policy::Kvm618
+                | Policy::XenAvicRfc
+                | Policy::Laboratory => {}
             }
         }
         assert_eq!(POLICIES.len(), 7);
@@ -87,10 +93,11 @@ mod tests {
                 | Seed::IncompleteIpiResent
                 | Seed::BlockWithoutLook
                 | Seed::PvIpiTopLost
-                | Seed::EomIgnored => {}
+                | Seed::EomIgnored
+                | Seed::UnhaltLost => {}
             }
         }
-        assert_eq!(SEEDS.len(), 10);
+        assert_eq!(SEEDS.len(), 11);
         for &(_, outcome) in OUTCOMES {
             match outcome {
                 Outcome::Done

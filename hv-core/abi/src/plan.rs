@@ -116,6 +116,8 @@ pub enum Seed {
     PvIpiTopLost,
     /// An EOM does not bring the message that waits (rule HV-058).
     EomIgnored,
+    /// KICK_CPU yields, and ends no halt (rule HC-6).
+    UnhaltLost,
 }
 
 /// A scenario.

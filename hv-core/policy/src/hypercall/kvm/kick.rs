@@ -4,13 +4,15 @@ use crate::handle::Next;
 use crate::lapic::{Delivery, Mode};
 use crate::vcpu::Vcpu;
 use crate::vm::Vm;
+use trapline_abi::plan::Seed;
 
 /// Ends the halt of the vCPU with that APIC id, and yields to it.
 ///
 /// KVM sends an IPI of the remote-read mode, with a physical destination: that of a broadcast reaches all.
 pub(super) fn kick(vm: &Vm, vcpu: &mut Vcpu, apic_id: u32) -> Next {
+    let is_lost = vm.seed == Some(Seed::UnhaltLost);
     for index in 0..vm.vcpus {
-        if vm.mailbox(index).identity().matches(apic_id, false) {
+        if !is_lost && vm.mailbox(index).identity().matches(apic_id, false) {
             vm.deliver_to(vcpu, index, Delivery::Unhalt);
         }
     }
