@@ -54,7 +54,7 @@ impl Clock {
         loop {
             let version = self.version();
             let time = self.at(cpu::tsc());
-            if version % 2 == 0 && version == self.version() {
+            if version.is_multiple_of(2) && version == self.version() {
                 return time;
             }
         }
