@@ -92,7 +92,8 @@ fn junit(ending: &str) -> String {
 fn no_host_test_names_a_rule_that_does_not_exist() {
     let ids = Ids::new(&book::load(&workspace().join("rules")).unwrap());
     let mut named = Named::default();
-    for test in sources::tests(&workspace(), "hv-core").unwrap() {
+    let tests = ["hv-core", "guest-payloads"].map(|folder| sources::tests(&workspace(), folder));
+    for test in tests.into_iter().flat_map(Result::unwrap) {
         let Named { rules, unknown } = ids.in_test_name(&test.name);
         let who = |id| format!("{id}: {} in {}", test.name, test.file.display());
         named.unknown.extend(unknown.into_iter().map(who));

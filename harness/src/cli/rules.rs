@@ -12,7 +12,7 @@ use trapline::rules::{book, junit, sources, table};
 use trapline::suite;
 
 /// Where the tests of rules are.
-const TESTED: &str = "hv-core";
+const TESTED: &[&str] = &["hv-core", "guest-payloads"];
 /// Where nextest's profile `ci` leaves its report, wherever cargo builds.
 const JUNIT: &str = "target/nextest/ci/junit.xml";
 
@@ -39,7 +39,10 @@ impl Rules {
     pub fn list(&self, arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Status> {
         let root = arguments.root()?;
         let rules = book::load(&root.join("rules"))?;
-        let tests = sources::tests(&root, TESTED)?;
+        let mut tests = Vec::new();
+        for folder in TESTED.iter().filter(|folder| root.join(folder).is_dir()) {
+            tests.extend(sources::tests(&root, folder)?);
+        }
         let verdicts = match &self.junit {
             Some(path) => junit::read(path)?,
             None => junit::read_if_there(&root.join(JUNIT))?,
