@@ -108,7 +108,7 @@ const fn switch(msr: u32) -> Option<Kvm> {
 
 fn serve(vm: &Vm, msr: u32) -> Result<(), Gp> {
     match switch(msr) {
-        Some(switch) if vm.machine.kvm.serves(switch) => Ok(()),
+        Some(switch) if vm.serves(switch) => Ok(()),
         _ => Err(Gp),
     }
 }

@@ -151,6 +151,7 @@ pub fn carry_out(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, effect: Effect) 
         Effect::Ipi(icr) => match vm.send_ipi(vcpu, icr) {
             Delivery::Init => return Next::Stop(Stop::Init),
             Delivery::Nmi => vcpu.nmi(),
+            Delivery::Unhalt => vcpu.unhalt(),
             _ => return Next::Enter,
         },
         Effect::Eoi(eoi) => {

@@ -19,7 +19,7 @@ use crate::time::Ns;
 use crate::vcpu::Vcpu;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use spin::{Mutex, MutexGuard};
-use trapline_abi::machine::Machine;
+use trapline_abi::machine::{Kvm, Machine};
 use trapline_abi::plan::Seed;
 use trapline_defs::apic::{Icr, offset};
 
@@ -210,6 +210,12 @@ impl<'s> Vm<'s> {
         } else {
             vcpu.kick_if(index, mailbox.wake());
         }
+    }
+
+    /// Whether this hypervisor serves a part of KVM's interface. Xen has none of its own accord.
+    pub fn serves(&self, what: Kvm) -> bool {
+        let kvm = self.machine.kvm;
+        if self.features.xen_rfc { kvm.contains(what) } else { kvm.serves(what) }
     }
 
     /// The devices. Held for one access only; no guest instruction runs meanwhile.

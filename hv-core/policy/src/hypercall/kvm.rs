@@ -61,14 +61,13 @@ fn answer(
     arguments: Arguments,
     is_wide: bool,
 ) -> (u64, Next) {
-    let serves = |what| vm.machine.kvm.serves(what);
     match number {
         VAPIC_POLL_IRQ => (0, Next::Enter),
-        KICK_CPU if serves(Kvm::PV_UNHALT) => (0, kick::kick(vm, vcpu, arguments[1] as u32)),
+        KICK_CPU if vm.serves(Kvm::PV_UNHALT) => (0, kick::kick(vm, vcpu, arguments[1] as u32)),
         // KVM's answer where the host's clock does not allow pairing.
         CLOCK_PAIRING if is_wide => (EOPNOTSUPP, Next::Enter),
-        SEND_IPI if serves(Kvm::PV_IPI) => send_ipi::send(vm, vcpu, arguments, is_wide),
-        SCHED_YIELD if serves(Kvm::SCHED_YIELD) => {
+        SEND_IPI if vm.serves(Kvm::PV_IPI) => send_ipi::send(vm, vcpu, arguments, is_wide),
+        SCHED_YIELD if vm.serves(Kvm::SCHED_YIELD) => {
             (0, kick::yield_to(vm, vcpu, arguments[0] as u32))
         }
         _ => (ENOSYS, Next::Enter),

@@ -49,6 +49,15 @@ fn hc_5_a_hidden_msr_faults_only_if_cpuid_is_enforced() {
 }
 
 #[test]
+fn hc_5_xen_has_nothing_that_it_does_not_offer() {
+    for (msr, switch) in ALL {
+        let mut bench = bench(Kvm::USUAL.difference(switch));
+        bench.vm.features.xen_rfc = true;
+        assert_eq!(read(&bench, 0, msr), Err(Gp), "{msr:#x}");
+    }
+}
+
+#[test]
 fn hc_5_what_kvm_has_not_is_not_there_at_all() {
     let mut bench = bench(Kvm::USUAL);
     for msr in [0x4b56_4d02, 0x4b56_4d06, 0x4b56_4d07, 0x4b56_4d08, 0x4b56_4cff, 0x13] {

@@ -5,12 +5,12 @@ mod send_ipi;
 use crate::avic::features::Features;
 use crate::avic::tests::bench::{Bench, FEATURES};
 use crate::handle::{Handled, Next};
-use crate::lapic::Delivery;
+use crate::lapic::{Delivery, Effect};
 use crate::mailbox::State;
 use crate::time::Ns;
 use trapline_abi::exit::ExitKey;
 use trapline_abi::machine::{HyperV, Kvm};
-use trapline_defs::apic::offset;
+use trapline_defs::apic::{Icr, offset};
 use trapline_defs::exit_code::ExitCode;
 use trapline_defs::segment::Segment;
 
@@ -193,4 +193,9 @@ fn hc_6_an_ipi_of_the_remote_read_mode_is_a_kick() {
     assert!(bench.vm.deliver_to(&mut bench.vcpus[0], 1, Delivery::Unhalt));
     assert!(collect(&mut bench, 1).unhalt);
     assert!(bench.vcpus[1].kvm.unhalted);
+    // To oneself, by shorthand.
+    let icr = Icr::from_bits(1 << 18 | 3 << 8);
+    let (vcpu, vmcb) = (&mut bench.vcpus[0], &mut bench.vmcbs[0]);
+    let next = crate::msr::carry_out(&mut bench.vm, vcpu, vmcb, Effect::Ipi(icr));
+    assert_eq!((next, bench.vcpus[0].kvm.unhalted), (Next::Enter, true));
 }
