@@ -28,9 +28,6 @@ const CLOCK_PAIRING: u64 = 9;
 const SEND_IPI: u64 = 10;
 const SCHED_YIELD: u64 = 11;
 
-/// Arguments, in the order of RBX, RCX, RDX, RSI.
-type Arguments = [u64; 4];
-
 /// Answers one. Nothing but RAX changes.
 pub(super) fn exit<M: GuestMemory>(
     vm: &mut Vm,
@@ -42,33 +39,35 @@ pub(super) fn exit<M: GuestMemory>(
     let is_wide = vmcb.save.efer & efer::LMA != 0 && vmcb.save.cs.is_long();
     // Outside of 64-bit mode arguments, number and result have 32 bits.
     let mask = if is_wide { u64::MAX } else { u64::from(u32::MAX) };
-    let gprs = &vcpu.gprs;
-    let arguments = [gprs.rbx, gprs.rcx, gprs.rdx, gprs.rsi].map(|argument| argument & mask);
     vmcb.skip(3);
     let (result, next) = if vmcb.save.cpl != 0 {
         (EPERM, Next::Enter)
     } else {
-        answer(vm, vcpu, vmcb.save.rax & mask, arguments, is_wide)
+        answer(vm, vcpu, vmcb.save.rax & mask, mask)
     };
     vmcb.save.rax = result & mask;
     Handled { key, next }
 }
 
-fn answer(
-    vm: &Vm,
-    vcpu: &mut Vcpu,
-    number: u64,
-    arguments: Arguments,
-    is_wide: bool,
-) -> (u64, Next) {
+/// The answer to a call of a guest whose registers have those bits.
+fn answer(vm: &Vm, vcpu: &mut Vcpu, number: u64, mask: u64) -> (u64, Next) {
+    let is_wide = mask == u64::MAX;
     match number {
         VAPIC_POLL_IRQ => (0, Next::Enter),
-        KICK_CPU if vm.serves(Kvm::PV_UNHALT) => (0, kick::kick(vm, vcpu, arguments[1] as u32)),
+        KICK_CPU if vm.serves(Kvm::PV_UNHALT) => {
+            let target = vcpu.gprs.rcx as u32;
+            (0, kick::kick(vm, vcpu, target))
+        }
         // KVM's answer where the host's clock does not allow pairing.
         CLOCK_PAIRING if is_wide => (EOPNOTSUPP, Next::Enter),
-        SEND_IPI if vm.serves(Kvm::PV_IPI) => send_ipi::send(vm, vcpu, arguments, is_wide),
+        SEND_IPI if vm.serves(Kvm::PV_IPI) => {
+            let gprs = &vcpu.gprs;
+            let arguments = [gprs.rbx, gprs.rcx, gprs.rdx, gprs.rsi].map(|value| value & mask);
+            send_ipi::send(vm, vcpu, arguments, is_wide)
+        }
         SCHED_YIELD if vm.serves(Kvm::SCHED_YIELD) => {
-            (0, kick::yield_to(vm, vcpu, arguments[0] as u32))
+            let target = vcpu.gprs.rbx as u32;
+            (0, kick::yield_to(vm, vcpu, target))
         }
         _ => (ENOSYS, Next::Enter),
     }

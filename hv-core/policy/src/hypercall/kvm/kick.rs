@@ -9,6 +9,7 @@ use trapline_abi::plan::Seed;
 /// Ends the halt of the vCPU with that APIC id, and yields to it.
 ///
 /// KVM sends an IPI of the remote-read mode, with a physical destination: that of a broadcast reaches all.
+#[inline(never)]
 pub(super) fn kick(vm: &Vm, vcpu: &mut Vcpu, apic_id: u32) -> Next {
     let is_lost = vm.seed == Some(Seed::UnhaltLost);
     for index in 0..vm.vcpus {
@@ -20,6 +21,7 @@ pub(super) fn kick(vm: &Vm, vcpu: &mut Vcpu, apic_id: u32) -> Next {
 }
 
 /// Yields to the vCPU with that APIC id. Whether it can have the core is the run loop's to know.
+#[inline(never)]
 pub(super) fn yield_to(vm: &Vm, vcpu: &mut Vcpu, apic_id: u32) -> Next {
     let is_named = |index: &u32| {
         let identity = vm.mailbox(*index).identity();

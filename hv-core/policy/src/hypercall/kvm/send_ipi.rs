@@ -1,6 +1,6 @@
 //! SEND_IPI: one call, up to 128 targets (Linux 6.12 `kvm_pv_send_ipi`; rules HC-2 to HC-4).
 
-use super::{Arguments, EINVAL, EOPNOTSUPP};
+use super::{EINVAL, EOPNOTSUPP};
 use crate::handle::{Next, Stop};
 use crate::lapic::{Delivery, Identity, Mode};
 use crate::vcpu::Vcpu;
@@ -8,11 +8,12 @@ use crate::vm::{MAX_VCPUS, Vm};
 use trapline_abi::plan::Seed;
 use trapline_defs::apic::{Icr, Shorthand};
 
-/// Sends; the result is how many APICs accepted, or an error.
+/// Sends what RBX, RCX, RDX and RSI say; the result is how many APICs accepted, or an error.
+#[inline(never)]
 pub(super) fn send(
     vm: &Vm,
     vcpu: &mut Vcpu,
-    [low, high, first, icr]: Arguments,
+    [low, high, first, icr]: [u64; 4],
     is_wide: bool,
 ) -> (u64, Next) {
     let icr = Icr::from_bits(icr);
