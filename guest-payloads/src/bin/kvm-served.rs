@@ -3,6 +3,7 @@
 #![no_std]
 #![no_main]
 
+use guest_payloads::count::Count;
 use guest_payloads::kvm::{self, Offer, StealTime, feature, number};
 use guest_payloads::page::Page;
 use guest_payloads::{apic, call, cpu, interrupt, payload};
@@ -44,6 +45,10 @@ const CALLS: [(u64, u32); 3] = [
 ];
 const WRMSR_LENGTH: u64 = 2;
 
+const NMI: u8 = 2;
+const NMI_MODE: u64 = 4 << 8;
+
+static NMIS: Count = Count::new();
 static PAGE: Page = Page::new();
 
 fn write_faults(msr: u32, value: u64) -> bool {
@@ -91,6 +96,14 @@ fn run(Params { enforced, hyperv }: Params) {
             call::check("HC-3 a destination that is not physical", EINVAL as u64, answer as u64);
         }
         call::check("HC-3 nothing was sent", 0, apic::requested(VECTOR).into());
+        interrupt::on(NMI, || NMIS.add());
+        call::check(
+            "HC-4 who accepts an NMI by hypercall",
+            1,
+            kvm::send_ipi(1, 0, NMI_MODE) as u64,
+        );
+        call::check("HC-4 NMIs that came", 1, NMIS.get());
+        call::check("HC-4 ids that nobody has", 0, kvm::send_ipi(!1, 0, VECTOR.into()) as u64);
     }
     if is_served(feature::POLL_CONTROL) && is_served(feature::STEAL_TIME) {
         values();
