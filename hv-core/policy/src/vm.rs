@@ -215,7 +215,7 @@ impl<'s> Vm<'s> {
     /// Whether this hypervisor serves a part of KVM's interface. Xen has none of its own accord.
     pub fn serves(&self, what: Kvm) -> bool {
         let kvm = self.machine.kvm;
-        if self.features.xen_rfc { kvm.contains(what) } else { kvm.serves(what) }
+        if self.features.release.xen_rfc { kvm.contains(what) } else { kvm.serves(what) }
     }
 
     /// The devices. Held for one access only; no guest instruction runs meanwhile.

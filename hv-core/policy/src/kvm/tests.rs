@@ -52,7 +52,7 @@ fn hc_5_a_hidden_msr_faults_only_if_cpuid_is_enforced() {
 fn hc_5_xen_has_nothing_that_it_does_not_offer() {
     for (msr, switch) in ALL {
         let mut bench = bench(Kvm::USUAL.difference(switch));
-        bench.vm.features.xen_rfc = true;
+        bench.vm.features.release = crate::policies::of(trapline_abi::plan::Policy::XenAvicRfc);
         assert_eq!(read(&bench, 0, msr), Err(Gp), "{msr:#x}");
     }
 }
