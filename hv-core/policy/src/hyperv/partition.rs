@@ -10,7 +10,9 @@ use trapline_abi::machine::HyperV;
 const ENABLE: u64 = 1;
 const PAGE: u64 = 0xfff;
 
-/// VMMCALL; RET: all that a hypercall page needs.
+/// VMMCALL; RET: all that a hypercall page needs. KVM writes it into the guest's own page and leaves it at that:
+/// the rest keeps what was there, and the guest may write over all of it, where the TLFS has an overlay and
+/// `#GP` (HV-231).
 const HYPERCALL_CODE: [u8; 4] = [0x0f, 0x01, 0xd9, 0xc3];
 
 /// The state that all vCPUs of a VM share.

@@ -1,6 +1,7 @@
 //! How calls are made, and what refuses them before they are looked at.
 
 use super::*;
+use proptest::prelude::*;
 use trapline_defs::event::Event;
 
 const NOTIFY: u64 = 0x08;
@@ -147,4 +148,42 @@ fn hc_1_without_a_guest_os_id_the_call_is_kvms() {
     bench.msr(0, hyperv::GUEST_OS_ID, 0);
     bench.vmcbs[0].save.rax = 0;
     assert_eq!(bench.call(0, NOTIFY, 0, 0), -1000i64 as u64);
+}
+
+/// A value that calls are likely to look at.
+fn word() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        any::<u64>(),
+        0..0x120u64,
+        (0..16u32).prop_map(|n| BLOCK + u64::from(n) * 8),
+        prop::sample::select(vec![MEMORY - 8, MEMORY, u64::MAX, u64::MAX - 7, BLOCK - 8]),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_guest_calls_with_it_gets_a_status_or_ud(
+        code in prop::sample::select(vec![8u64, 0x0b, 0x15, 0x5c, 0x5d, 0x7fff, 0x8001]),
+        flags in prop_oneof![Just(0), Just(FAST), (0..1u64 << 10).prop_map(|n| n << 17), any::<u64>()],
+        first in word(),
+        second in word(),
+        block in prop::collection::vec(word(), 32),
+        xmm in prop::array::uniform12(word()),
+        cpl in prop::sample::select(vec![0, 0, 0, 3]),
+    ) {
+        let mut bench = Bench::new(3);
+        bench.block(&block);
+        bench.xmm = Xmm(xmm);
+        bench.vmcbs[0].save.cpl = cpl;
+        let gprs = &mut bench.vcpus[0].gprs;
+        (gprs.rcx, gprs.rdx, gprs.r8) = (flags & !0xffff | code, first, second);
+        let before = *gprs;
+        bench.vmcall(0);
+        let (rip, rax) = (bench.vmcbs[0].save.rip, bench.vmcbs[0].save.rax);
+        let undefined = bench.vcpus[0].events.exception == Event::UD;
+        prop_assert_eq!(undefined, cpl != 0);
+        prop_assert_eq!(rip, if undefined { RIP } else { RIP + 3 });
+        prop_assert!(undefined || [0, 2, 3, 4, 5, 6, 0x11, 0x12, 0x13, 0x18].contains(&rax));
+        prop_assert_eq!(bench.vcpus[0].gprs, before);
+    }
 }
