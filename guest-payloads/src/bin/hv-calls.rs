@@ -97,8 +97,7 @@ fn put(words: &[u64]) -> u64 {
 fn refusals() {
     let (result, changed) = hypercall::call_with_all_registers(0x7fff);
     Rule::new("HV-202 an unknown code").is(INVALID_CODE, result).is(0, changed);
-    Rule::new("HV-247 an extended call without the privilege")
-        .is(ACCESS_DENIED, call(0x8001, 0, 0));
+    Rule::new("HV-247 an extended call, not offered").is(ACCESS_DENIED, call(0x8001, 0, 0));
     let mut rule = Rule::new("HV-203 reserved bits of the input value");
     for bit in [27, 28, 29, 30, 31, 44, 45, 46, 47, 60, 61, 62, 63] {
         rule.is(INVALID_INPUT, call(1 << bit | FAST | SEND_IPI, V, everybody()));
@@ -116,7 +115,7 @@ fn refusals() {
         rule.is(INVALID_INPUT, call(header(1) | FAST | code, V, everybody()));
     }
     drop(rule);
-    payload_call::check("HV-203, HV-204, HV-205: interrupts by refused calls", 0, hit());
+    payload_call::check("HV-203, HV-204, HV-205: interrupts", 0, hit());
     let wait = call(FAST | NOTIFY_LONG_SPIN_WAIT, 100, 0);
     Rule::new("HV-227 a long spin wait").is(SUCCESS, wait);
     let mut rule = Rule::new("HV-009 calls that CPUID offers");
@@ -140,14 +139,14 @@ fn instructions() {
 fn blocks() {
     let (first, second) = (BLOCKS[0].address(), BLOCKS[1].address());
     let all = everybody();
-    let mut rule = Rule::new("HV-206 alignment is asked of events, not of IPIs");
+    let mut rule = Rule::new("HV-206 alignment is not asked of IPIs");
     // Four bytes in: the vector is the upper half of the first word.
     put(&[V << 32, all << 32, all >> 32]);
     rule.is(SUCCESS, call(SEND_IPI, first + 4, 0)).is(all, hit());
     rule.is(INVALID_ALIGNMENT, call(SIGNAL_EVENT, first + 4, 0));
     rule.is(INVALID_ALIGNMENT, call(POST_MESSAGE, first + 4, 0));
     drop(rule);
-    let mut rule = Rule::new("HV-207 a message may not cross pages; KVM lets an IPI's block");
+    let mut rule = Rule::new("HV-207 crossing: messages no, IPIs yes");
     BLOCKS[0].write(4088, V);
     BLOCKS[1].write(0, all);
     rule.is(second, first + 4096);
@@ -195,14 +194,14 @@ fn extended_ipis() {
     let set = put(&[V, 0, 0b101, 0b11, 0b100]);
     rule.is(SUCCESS, call(header(2) | SEND_IPI_EX, set, 0)).is(0b11, hit());
     drop(rule);
-    let mut rule = Rule::new("HV-219 a header that does not fit the banks");
+    let mut rule = Rule::new("HV-219 a header that does not fit");
     for (length, valid) in [(0, 1), (2, 1), (1, 0), (1, 0b11)] {
         let set = put(&[V, 0, valid, all, all]);
         rule.is(INVALID_INPUT, call(header(length) | SEND_IPI_EX, set, 0));
     }
     rule.is(0, hit());
     drop(rule);
-    let mut rule = Rule::new("HV-220 everybody, and KVM's reading of other formats");
+    let mut rule = Rule::new("HV-220 everybody; other formats sparse");
     rule.is(SUCCESS, call(SEND_IPI_EX, put(&[V, 1, 0]), 0)).is(all, hit());
     let set = put(&[V, 2, 1, 0b10]);
     rule.is(SUCCESS, call(header(1) | SEND_IPI_EX, set, 0)).is(0b10, hit());
@@ -227,7 +226,7 @@ fn xmm(is_offered: bool) {
 fn the_page() {
     let page = hypercall::page();
     let code = page.read(0);
-    let mut rule = Rule::new("HV-231 a store into the page is taken in KVM mode");
+    let mut rule = Rule::new("HV-231 a store into the page is taken");
     // VMMCALL, RET; the rest is as the guest left it.
     rule.is(0xc3d9_010f, code);
     page.write(8, 0x1234);

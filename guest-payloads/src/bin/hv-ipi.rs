@@ -114,7 +114,7 @@ fn run(params: Params) {
     for vcpu in 0..vcpus {
         let came = CAME.of(vcpu).get();
         if mask >> vcpu & 1 != 0 {
-            call::check("HV-213, HV-222: IPIs that a vCPU of the set got", params.n, came);
+            call::check("HV-213, HV-222: IPIs in the set", params.n, came);
             if LOOKS.get() != 0 {
                 let expected = if vcpu == vcpus - 1 { 0 } else { params.n };
                 call::check(
@@ -124,7 +124,7 @@ fn run(params: Params) {
                 );
             }
         } else {
-            call::check("HV-213: IPIs that a vCPU outside of the set got", 0, came);
+            call::check("HV-213: IPIs outside of the set", 0, came);
         }
     }
 }

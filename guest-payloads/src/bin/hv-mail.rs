@@ -59,7 +59,7 @@ fn run(Params { n }: Params) {
         call::check("HV-062: messages that came", each, CAME.of(vcpu).get());
     }
     call::check("HV-062: messages out of order", 0, WRONG.get());
-    call::check("HV-225: refused for another reason than buffers", 0, REFUSED.get());
+    call::check("HV-225: refusals but for buffers", 0, REFUSED.get());
 }
 
 fn exchange(me: u32) {

@@ -55,7 +55,7 @@ extern "C" fn vmmcall() {
 }
 
 fn in_32_bit_code() {
-    let mut rule = Rule::new("HV-209 a call of 32-bit code has pairs of registers");
+    let mut rule = Rule::new("HV-209 pairs of registers in 32-bit code");
     let vector = u64::from(VECTOR);
     for (input, status, interrupts) in [
         (FAST | SEND_IPI, 0, 1),

@@ -73,7 +73,7 @@ fn run(Params { n, period }: Params) {
     let inhibited =
         || u64::from(call::query(Query::ApicvInhibits).is_some_and(|m| m & HYPERV != 0));
     if eax & NO_AUTO_EOI == 0 {
-        let mut rule = Rule::new("HV-240 every vCPU counts as a user of AutoEOI");
+        let mut rule = Rule::new("HV-240 every vCPU uses AutoEOI");
         rule.is(smp::vcpus().into(), users()).is(1, inhibited());
         drop(rule);
         let mut rule = Rule::new("HV-242 one of three sources masked again");
@@ -83,7 +83,7 @@ fn run(Params { n, period }: Params) {
         Rule::new("HV-241 nobody uses AutoEOI").is(0, users()).is(0, inhibited());
     }
     ticks(n, period);
-    Rule::new("HV-247 an extended call that is not offered").is(6, hypercall::call(0x8001, 0, 0));
+    Rule::new("HV-247 an extended call, not offered").is(6, hypercall::call(0x8001, 0, 0));
 }
 
 /// SIMP, SINT3, STIMER0_CONFIG; SCONTROL is not touched. Then one write a tick.
@@ -104,5 +104,5 @@ fn ticks(n: u64, period: u64) {
     let mut rule = Rule::new("HV-243 ticks without a write to SCONTROL");
     rule.is(n, TICKS.get()).is(0, EARLY.get());
     drop(rule);
-    Rule::new("HV-244 ticks with nothing behind them need no EOM").is(0, EOMS.get());
+    Rule::new("HV-244 EOMs for lone ticks").is(0, EOMS.get());
 }
