@@ -103,7 +103,7 @@ fn refusals() {
         rule.is(INVALID_INPUT, call(1 << bit | FAST | SEND_IPI, V, everybody()));
     }
     drop(rule);
-    let mut rule = Rule::new("HV-204 repetitions of what does not repeat");
+    let mut rule = Rule::new("HV-204 repetitions of single calls");
     for code in [NOTIFY_LONG_SPIN_WAIT, SEND_IPI, POST_MESSAGE, SIGNAL_EVENT] {
         for repeats in [1 << 32, 1 << 43, 1 << 48, 1 << 59] {
             rule.is(INVALID_INPUT, call(repeats | FAST | code, V, everybody()));
@@ -215,7 +215,7 @@ fn xmm(is_offered: bool) {
             rule.is(SUCCESS, hypercall::call_with_xmm(input, V, 0, [1, mask])).is(mask, hit());
         }
     } else {
-        let mut rule = Rule::new("HV-210 XMM registers that are not offered");
+        let mut rule = Rule::new("HV-210 XMM registers, not offered");
         hypercall::undefined();
         hypercall::call_with_xmm(input, V, 0, [1, everybody()]);
         rule.is(1, hypercall::undefined()).is(0, hit());
