@@ -3,9 +3,7 @@
 //! A payload is one file in `src/bin`: a [`payload!`] block that names its parameters, and a
 //! function. The runtime enters it in 64-bit mode with a stack, a GDT and an IDT of its own, and
 //! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`hypercall`], [`reference`],
-//! [`vapic`], [`smp`]), counters and a
-//! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`reference`], [`smp`],
-//! [`kvm`], and [`ipi_choice`] for how Linux sends an IPI), counters and a
+//! [`vapic`], [`kvm`], [`xen`], [`smp`], and [`ipi_choice`] for how Linux sends an IPI), counters and a
 //! place to meet for its vCPUs ([`count`], [`barrier`]), and calls ([`call`]). Nothing here knows hv-core: only
 //! `trapline-abi`.
 //!
@@ -43,6 +41,7 @@ pub mod trial;
 pub mod user;
 pub mod vapic;
 pub mod windows;
+pub mod xen;
 
 #[cfg(feature = "image")]
 #[path = "../../hv-core/src/arch/memory.rs"]

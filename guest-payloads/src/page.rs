@@ -36,6 +36,12 @@ impl Page {
         self.0[0].fetch_and(!1, SeqCst) & 1 != 0
     }
 
+    /// Clears bits of the word at byte `offset`, a multiple of 8, in one step; which of them were set.
+    #[inline(always)]
+    pub fn take(&self, offset: usize, bits: u64) -> u64 {
+        self.0[offset / 8].fetch_and(!bits, SeqCst) & bits
+    }
+
     /// Writes the word at byte `offset`, a multiple of 8.
     #[inline(always)]
     pub fn write(&self, offset: usize, value: u64) {

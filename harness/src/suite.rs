@@ -10,13 +10,13 @@
 //! payload = "self-ipi"
 //! matrix = { wait = ["hlt", "nop"] } # one scenario for each combination
 //! params = { n = 100 }
-//! machine = { x2apic = true }        # also tsc-deadline, and kvm and hyperv: true, or a list of
-//!                                    # switches, such as ["hv-vpindex", "hv-synic"]
+//! machine = { x2apic = true }        # also tsc-deadline and xen, and kvm and hyperv: true, or a list
+//!                                    # of switches, such as ["hv-vpindex", "hv-synic"]
 //! silicon = "none"                   # these five are the defaults
 //!                                    # or none, zen2, zen3, zen4, zen5, host; also "zen4 vnmi=off",
 //!                                    # "none idle-hlt=modeled", "zen4 avic=real x2avic=real"
 //! policy = "kvm-6.12"                # or kvm-5.8, kvm-5.8-patch1, kvm-5.15, kvm-6.18,
-//!                                    # xen-avic-rfc
+//!                                    # xen-avic-rfc, xen-4.17, laboratory
 //! module = { avic = true }           # also enable-ipiv (true), force-avic (false)
 //! vcpus = 1
 //! cores = 1                          # as many as vCPUs, if not said: vCPU v runs on core v % cores

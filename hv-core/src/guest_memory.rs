@@ -4,7 +4,7 @@
 #![expect(unsafe_code, reason = "volatile access to guest RAM")]
 
 use crate::boot::GUEST_MEMORY_ADDRESS;
-use core::sync::atomic::{AtomicU8, Ordering::SeqCst};
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering::SeqCst};
 use trapline_abi::boot::GUEST_MEMORY;
 use trapline_policy::memory::GuestMemory;
 
@@ -88,6 +88,17 @@ impl GuestMemory for GuestRam {
         // SAFETY: in guest RAM. The two words may be torn by a guest that writes meanwhile, as the
         // processor's own fetch may be.
         Some(unsafe { [at.read_unaligned(), at.add(1).read_unaligned()] })
+    }
+
+    fn update_u64(&self, address: u64, set: u64, clear: u64) -> Option<u64> {
+        if address > GUEST_MEMORY - 8 {
+            return None;
+        }
+        let word = (Self::ADDRESS + (address & !7)) as *mut u64;
+        // SAFETY: in guest RAM and aligned; guests on other cores change such words by locked
+        // instructions, and no Rust reference to them is not atomic.
+        let word = unsafe { AtomicU64::from_ptr(word) };
+        word.fetch_update(SeqCst, SeqCst, |before| Some(before & !clear | set)).ok()
     }
 
     #[inline]

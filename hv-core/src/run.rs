@@ -186,8 +186,13 @@ fn after(block: &mut VcpuBlock, handled: Handled, exited_at: u64) -> Turn {
         Next::Hypercall => {
             let VcpuBlock { world, vcpu, vm, memory, .. } = block;
             let xmm = world.fx.xmm_input();
-            hypercall::answer(vm, vcpu, world.vmcb(), memory, &xmm);
+            let next = hypercall::answer(vm, vcpu, world.vmcb(), memory, &xmm);
             tell(block, exited_at);
+            match next {
+                Next::Block => return leave(block, Left::Block),
+                Next::Stop(stop) => return leave(block, Left::Stop(stop)),
+                _ => {}
+            }
         }
         Next::Block => return leave(block, Left::Block),
         Next::Call => return leave(block, Left::Call),
@@ -388,12 +393,14 @@ pub fn block(block: &mut VcpuBlock) -> Option<Left> {
             None | Some(Left::Block) => {}
             left => return left,
         }
-        let VcpuBlock { world, vcpu, vm, .. } = block;
+        let VcpuBlock { world, vcpu, vm, memory, .. } = block;
         if vcpu.avic.active {
             // What came for it meanwhile wakes it from the backing page.
             post::flush(vm.avic, vcpu);
         }
-        if vcpu.starts != before || !vcpu.waits_for_sipi && handle::wakes(vm, vcpu, world.vmcb()) {
+        if vcpu.starts != before
+            || !vcpu.waits_for_sipi && handle::wakes(vm, vcpu, world.vmcb(), memory)
+        {
             switch::unblocking(block);
             let VcpuBlock { world, vcpu, vm, memory, .. } = block;
             // What woke it is injected right away, without a window (rule HLT-2).
@@ -414,8 +421,8 @@ pub fn block(block: &mut VcpuBlock) -> Option<Left> {
             continue;
         }
         // What is posted to the backing page fills no box.
-        let VcpuBlock { world, vcpu, vm, .. } = block;
-        if vm.features.avic && handle::wakes(vm, vcpu, world.vmcb()) {
+        let VcpuBlock { world, vcpu, vm, memory, .. } = block;
+        if vm.features.avic && handle::wakes(vm, vcpu, world.vmcb(), memory) {
             continue;
         }
         if !block.core.is_shared() {

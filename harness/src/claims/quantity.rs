@@ -1,4 +1,4 @@
-//! What a name in a claim means: a number that a scenario measured, or a parameter of it.
+//! What a name in a claim means: a number that a scenario measured or reported, or a parameter of it.
 //!
 //! ```text
 //! exits           all exits of all windows
@@ -9,6 +9,7 @@
 //! hlt.time        ticks of one kind
 //! 1.hlt           of vCPU 1 alone: before any of these
 //! n               the parameter n
+//! features        the value that the payload reported under that name, if no parameter has it
 //! ```
 
 use crate::result::{Exit, Measured, MeasuredWindow, ScenarioResult};
@@ -41,9 +42,13 @@ pub fn number(name: &str, scenario: &ScenarioResult) -> Result<u64, String> {
         let subject = if detail.is_empty() { exit } else { format!("{exit} {detail}") };
         return Ok(sum(windows(), &subject, is_time));
     }
-    let text = scenario.params.get(name).ok_or_else(|| {
-        format!("`{name}` is no exit and no parameter of {}", scenario.full_name())
-    })?;
+    let Some(text) = scenario.params.get(name) else {
+        let value = measured.values.iter().find(|value| value.label == name);
+        return value.map(|value| value.value).ok_or_else(|| {
+            let of = scenario.full_name();
+            format!("`{name}` is no exit, no parameter and no value of {of}")
+        });
+    };
     text.parse().map_err(|_| format!("the parameter {name} is `{text}`, and no number"))
 }
 

@@ -7,7 +7,7 @@ use super::fields::Entry;
 use trapline_abi::machine::{HyperV, Kvm, Machine};
 
 pub(super) fn read(entry: Entry<'_>) -> Result<Machine, SuiteError> {
-    let fields = entry.fields("a machine", &["x2apic", "tsc-deadline", "kvm", "hyperv"])?;
+    let fields = entry.fields("a machine", &["x2apic", "tsc-deadline", "kvm", "hyperv", "xen"])?;
     let flag = |key, default| fields.or(key, default, |e| e.flag());
     let plain = Machine::PLAIN;
     Ok(Machine {
@@ -15,6 +15,7 @@ pub(super) fn read(entry: Entry<'_>) -> Result<Machine, SuiteError> {
         tsc_deadline: flag("tsc-deadline", plain.tsc_deadline)?,
         kvm: fields.or("kvm", plain.kvm, |e| KVM.read(e))?,
         hyperv: fields.or("hyperv", plain.hyperv, |e| HYPERV.read(e))?,
+        xen: flag("xen", plain.xen)?,
     })
 }
 
@@ -83,6 +84,7 @@ pub fn machine_words(machine: Machine) -> Vec<(&'static str, bool)> {
         ("tsc-deadline", machine.tsc_deadline),
         ("kvm", !machine.kvm.is_empty()),
         ("hyperv", !machine.hyperv.is_empty()),
+        ("xen", machine.xen),
     ];
     let on = |on: bool, name: &'static str| on.then_some((name, true));
     words.extend(Kvm::SWITCHES.iter().filter_map(|(n, s)| on(machine.kvm.contains(*s), n)));

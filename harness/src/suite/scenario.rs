@@ -8,7 +8,7 @@ use super::matrix::Bindings;
 use super::settings::{Settings, settle};
 use super::words::{POLICIES, SEEDS};
 use crate::payload::{Catalogue, Kind, Payload};
-use trapline_abi::machine::Machine;
+use trapline_abi::machine::{HyperV, Machine};
 use trapline_abi::plan::{MAX_VCPUS, Module, Policy, Seed};
 
 /// After how much a scenario is ended.
@@ -111,13 +111,17 @@ pub(super) fn read(
             e.error(format!("the number of cores is from 1 to that of vCPUs, {vcpus}"))
         })
     })?;
+    let policy = axis("policy").or(Policy::Kvm612, policy)?;
+    if let Some((name, why)) = without_avic(policy) {
+        refuse_avic(&fields, name, why)?;
+    }
     Ok(Scenario {
         suite: suite.into(),
         name: fields.need("name").and_then(name)?,
         about: fields.or("about", String::new(), |e| e.text())?,
         machine: fields.or("machine", Machine::PLAIN, machine::read)?,
         silicon: axis("silicon").or("none".into(), silicon)?,
-        policy: axis("policy").or(Policy::Kvm612, policy)?,
+        policy,
         module: fields.or("module", Module::DEFAULT, module)?,
         seed: fields.or("seed", None, |e| word(e, "seed", SEEDS).map(Some))?,
         budget: fields.or("budget", Budget::default(), budget)?,
@@ -177,6 +181,28 @@ fn silicon(entry: Entry<'_>, text: &str) -> Result<String, SuiteError> {
 
 fn policy(entry: Entry<'_>, text: &str) -> Result<Policy, SuiteError> {
     choose(entry, "policy", POLICIES, text)
+}
+
+/// A policy that has no use for AVIC: its word, and why.
+fn without_avic(policy: Policy) -> Option<(&'static str, &'static str)> {
+    (policy == Policy::Xen417).then_some(("xen-4.17", "Xen 4.17 has no AVIC"))
+}
+
+/// What only means something with AVIC is a mistake without.
+fn refuse_avic(fields: &Fields<'_>, policy: &str, why: &str) -> Result<(), SuiteError> {
+    if let Some(entry) = fields.get("module") {
+        return Err(entry.error(format!(
+            "policy `{policy}` has no parameters of a module: {why}; take `module` out"
+        )));
+    }
+    if let Some(entry) = fields.get("machine")
+        && machine::read(entry)?.hyperv.contains(HyperV::AVIC)
+    {
+        return Err(entry.error(format!(
+            "policy `{policy}` cannot recommend `hv-avic`: {why}; take the switch out"
+        )));
+    }
+    Ok(())
 }
 
 fn module(entry: Entry<'_>) -> Result<Module, SuiteError> {

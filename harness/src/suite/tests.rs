@@ -239,6 +239,28 @@ fn hv_011_a_switch_without_what_it_needs_is_refused_before_anything_runs() {
 }
 
 #[test]
+fn a_policy_without_avic_takes_no_settings_of_it() {
+    let xen = GOOD.replacen("kvm-6.12", "xen-4.17", 1);
+    assert_eq!(read(&xen).unwrap().scenarios[0].policy, Policy::Xen417);
+    for (from, to, message) in [
+        (
+            "policy = ",
+            "module = { avic = true }\npolicy = ",
+            "x.toml:14:10: policy `xen-4.17` has no parameters of a module: Xen 4.17 has no AVIC; \
+             take `module` out",
+        ),
+        (
+            "kvm = true",
+            "hyperv = ['hv-avic']",
+            "x.toml:12:11: policy `xen-4.17` cannot recommend `hv-avic`: Xen 4.17 has no AVIC",
+        ),
+    ] {
+        let error = read(&xen.replacen(from, to, 1)).unwrap_err();
+        assert!(error.contains(message), "wanted: {message}\n   got: {error}");
+    }
+}
+
+#[test]
 fn an_axis_that_is_no_parameter_is_refused() {
     let error = read(&GOOD.replacen("matrix = { wait", "matrix = { wiat", 1)).unwrap_err();
     assert!(error.contains("has no parameter `wiat` (did you mean `wait`?)"), "{error}");

@@ -12,6 +12,7 @@ pub(super) const POLICIES: &[(&str, Policy)] = &[
     ("kvm-6.18", Policy::Kvm618),
     ("xen-avic-rfc", Policy::XenAvicRfc),
     ("laboratory", Policy::Laboratory),
+    ("xen-4.17", Policy::Xen417),
 ];
 
 /// The faults that can be put in.
@@ -27,6 +28,7 @@ pub(super) const SEEDS: &[(&str, Seed)] = &[
     ("pv-ipi-top-lost", Seed::PvIpiTopLost),
     ("eom-ignored", Seed::EomIgnored),
     ("unhalt-lost", Seed::UnhaltLost),
+    ("window-ignores-tpr", Seed::WindowIgnoresTpr),
 ];
 
 /// The ends of a scenario.
@@ -78,10 +80,11 @@ mod tests {
                 | Policy::Kvm612
                 | Policy::Kvm618
                 | Policy::XenAvicRfc
-                | Policy::Laboratory => {}
+                | Policy::Laboratory
+                | Policy::Xen417 => {}
             }
         }
-        assert_eq!(POLICIES.len(), 7);
+        assert_eq!(POLICIES.len(), 8);
         for &(_, seed) in SEEDS {
             match seed {
                 Seed::AutoEoiDecrement
@@ -94,10 +97,11 @@ mod tests {
                 | Seed::BlockWithoutLook
                 | Seed::PvIpiTopLost
                 | Seed::EomIgnored
-                | Seed::UnhaltLost => {}
+                | Seed::UnhaltLost
+                | Seed::WindowIgnoresTpr => {}
             }
         }
-        assert_eq!(SEEDS.len(), 11);
+        assert_eq!(SEEDS.len(), 12);
         for &(_, outcome) in OUTCOMES {
             match outcome {
                 Outcome::Done
@@ -113,6 +117,6 @@ mod tests {
                 | Outcome::Reset => {}
             }
         }
-        assert_eq!(OUTCOMES.len(), 10);
+        assert_eq!(OUTCOMES.len(), 11);
     }
 }

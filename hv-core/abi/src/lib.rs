@@ -22,7 +22,7 @@ pub mod record;
 pub mod trace;
 
 /// Version of everything in this crate. Both sides refuse any other.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// What hv-core writes to QEMU's isa-debug-exit device; QEMU ends with `value << 1 | 1`.
 ///

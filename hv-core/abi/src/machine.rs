@@ -16,12 +16,19 @@ pub struct Machine {
     pub kvm: Kvm,
     /// Hyper-V's interface; empty: none.
     pub hyperv: HyperV,
+    /// Xen's interface, as version 4.17 has it.
+    pub xen: bool,
 }
 
 impl Machine {
     /// A processor with everything and no paravirtual interface.
-    pub const PLAIN: Self =
-        Self { x2apic: true, tsc_deadline: true, kvm: Kvm::empty(), hyperv: HyperV::empty() };
+    pub const PLAIN: Self = Self {
+        x2apic: true,
+        tsc_deadline: true,
+        kvm: Kvm::empty(),
+        hyperv: HyperV::empty(),
+        xen: false,
+    };
 }
 
 bitflags::bitflags! {

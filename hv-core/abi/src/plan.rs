@@ -73,6 +73,8 @@ pub enum Policy {
     XenAvicRfc,
     /// None: the payload is the hypervisor of its own vCPU (`laboratory`).
     Laboratory,
+    /// Xen 4.17's SVM code (`xen-4.17`), which uses no AVIC.
+    Xen417,
 }
 
 /// Parameters of the hypervisor's module, named as those of `kvm_amd`.
@@ -118,6 +120,8 @@ pub enum Seed {
     EomIgnored,
     /// KICK_CPU yields, and ends no halt (rule HC-6).
     UnhaltLost,
+    /// Xen's window ignores V_TPR whatever waits in it (against rule WIN-2).
+    WindowIgnoresTpr,
 }
 
 /// A scenario.

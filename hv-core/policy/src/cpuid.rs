@@ -13,6 +13,7 @@ mod hypervisor;
 mod kvm;
 #[cfg(test)]
 mod tests;
+mod xen;
 
 use trapline_abi::machine::Machine;
 
@@ -49,6 +50,8 @@ pub struct Vcpu {
     pub apic_id: u32,
     /// How many vCPUs the VM has.
     pub count: u32,
+    /// Its TSC's frequency in kHz.
+    pub tsc_khz: u32,
 }
 
 /// The hypervisor range has its own bit 30, extended leaves bit 31.
@@ -56,15 +59,15 @@ const CLASSES: usize = 4;
 const SLOTS_OF_CLASS: usize = 32;
 const SLOTS: usize = CLASSES * SLOTS_OF_CLASS;
 
-/// Where a leaf is, if it is in the table. The leaves 4000_0000h, 4000_0100h and 4000_FF00h and
-/// their next neighbours fall on different slots.
+/// Where a leaf is, if it is in the table. The leaves 4000_0000h, 4000_0100h, 4000_0200h and 4000_FF00h
+/// and their next neighbours fall on different slots.
 #[inline]
 const fn slot(leaf: u32) -> usize {
     let low = (leaf ^ (leaf >> 5)) as usize % SLOTS_OF_CLASS;
     (leaf >> 30) as usize * SLOTS_OF_CLASS + low
 }
 
-/// Topology, the one leaf with subleaves.
+/// Topology, the processor's one leaf with subleaves.
 const TOPOLOGY: u32 = 0xb;
 const LAST_STANDARD: u32 = TOPOLOGY;
 const LAST_EXTENDED: u32 = 0x8000_0008;
@@ -80,6 +83,8 @@ pub struct CpuidTable {
     answers: [Registers; SLOTS],
     /// The last answer of the slow path.
     made: Registers,
+    /// Xen's leaf about time, which has subleaves; 0: there is none.
+    xen_time: u32,
     vcpu: Vcpu,
 }
 
@@ -87,7 +92,8 @@ impl CpuidTable {
     /// The answers for one vCPU of a machine.
     pub fn new(machine: &Machine, host: &Host, vcpu: Vcpu) -> Self {
         let none = Registers::default();
-        let mut table = Self { leaves: [0; SLOTS], answers: [none; SLOTS], made: none, vcpu };
+        let mut table =
+            Self { leaves: [0; SLOTS], answers: [none; SLOTS], made: none, xen_time: 0, vcpu };
         table.fill_standard(machine, host);
         table.fill_extended(host);
         hypervisor::fill(&mut table, machine, host);
@@ -118,8 +124,11 @@ impl CpuidTable {
 
     #[cold]
     fn slow(&mut self, leaf: u32, subleaf: u32) -> &Registers {
-        let answer = if leaf == TOPOLOGY { self.topology(subleaf) } else { Registers::default() };
-        self.made = answer;
+        self.made = match leaf {
+            TOPOLOGY => self.topology(subleaf),
+            _ if leaf == self.xen_time => xen::time(self.vcpu.tsc_khz, subleaf),
+            _ => Registers::default(),
+        };
         &self.made
     }
 

@@ -7,12 +7,14 @@
 //!
 //! [`Lapic::event_request`]: crate::lapic::Lapic::event_request
 
+mod xen;
+
 use crate::avic::{inhibits, post};
 use crate::inhibit::Reason;
 use crate::memory::GuestMemory;
 use crate::pv_eoi::Taken;
 use crate::vcpu::Vcpu;
-use crate::vm::Vm;
+use crate::vm::{Vm, beside};
 use trapline_abi::plan::Seed;
 use trapline_defs::apic::offset;
 use trapline_defs::event::{Event, EventKind};
@@ -43,6 +45,8 @@ pub struct Events {
     pub iret_at: Option<u64>,
     /// The guest takes one step on the way to an NMI.
     pub stepping: bool,
+    /// Xen took the vCPU down: it executed HLT with interrupts off, and only INIT and SIPI bring it back.
+    pub is_down: bool,
     /// Interrupts injected so far, repetitions included.
     pub injections: u64,
     /// The interrupt that was injected last as a software event, and RIP then (see [`injection`]).
@@ -113,7 +117,7 @@ pub fn evaluate<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, m
         && !vcpu.events.interrupted.valid()
         && !vcpu.events.exception.valid()
         && vcpu.events.nmis == 0
-        && !vm.pic_output();
+        && vm.beside_apic() == 0;
     if nothing_waits && vcpu.lapic.enabled() && !vcpu.pv_eoi.enabled() {
         // What is left of the evaluation: no vector waits behind TPR (rule CR8-1).
         vcpu.lapic.event_request = false;
@@ -125,6 +129,9 @@ pub fn evaluate<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, m
 
 #[inline(never)]
 fn evaluate_in_full<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, memory: &M) {
+    if vm.beside_apic() & beside::XEN_POLICY != 0 {
+        return xen::evaluate(vm, vcpu, vmcb, memory);
+    }
     vcpu.lapic.event_request = false;
     // An earlier evaluation for the same entry may have injected already: nothing goes over it.
     let injected = vmcb.control.event_injection.valid() || inject_one(vm, vcpu, vmcb);
@@ -136,13 +143,13 @@ fn evaluate_in_full<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmc
             inject_nmi(vcpu, vmcb, injected);
         }
     }
-    if let Some(source) = injectable(vm, vcpu) {
+    if let Some(source) = injectable(vm, vcpu, memory) {
         let room = !vmcb.control.event_injection.valid();
         if room && interrupts_open(vmcb) {
             let vector = source.acknowledge(vm, vcpu);
             vmcb.control.event_injection = injection(vm, vcpu, vmcb, vector);
         }
-        if injectable(vm, vcpu).is_some() {
+        if injectable(vm, vcpu, memory).is_some() {
             open_window(vmcb);
             if vm.features.avic {
                 // AVIC would ignore the window (INH-2).
@@ -247,8 +254,11 @@ fn mask_nmis(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
 }
 
 /// The IRET of an NMI handler is about to run: its intercept goes, and the mask ends with it.
-pub fn iret(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
+pub fn iret(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
     vmcb.control.intercept_3.remove(Word3::IRET);
+    if vm.features.xen {
+        return xen::iret(vcpu, vmcb);
+    }
     vcpu.events.iret_at = Some(vmcb.save.rip);
     vcpu.attention = true;
     vcpu.lapic.event_request = true;
@@ -273,6 +283,8 @@ pub fn stepped(vcpu: &mut Vcpu, vmcb: &mut Vmcb) {
 /// Where a deliverable vector comes from.
 #[derive(Clone, Copy)]
 enum Source {
+    /// The vector of Xen's global callback.
+    Callback(u8),
     Pic,
     Apic(u8),
 }
@@ -280,6 +292,8 @@ enum Source {
 impl Source {
     fn acknowledge(self, vm: &mut Vm, vcpu: &mut Vcpu) -> u8 {
         match self {
+            // The guest ends it, by the flag in its memory.
+            Self::Callback(vector) => vector,
             Self::Pic => vm.acknowledge_pic(),
             Self::Apic(vector) => {
                 let auto_eoi = vcpu.synic.is_auto_eoi(vector);
@@ -291,18 +305,39 @@ impl Source {
 }
 
 #[inline]
-fn injectable(vm: &Vm, vcpu: &Vcpu) -> Option<Source> {
-    if vm.pic_output() && vcpu.lapic.accepts_pic() {
-        return Some(Source::Pic);
+fn injectable<M: GuestMemory>(vm: &Vm, vcpu: &Vcpu, memory: &M) -> Option<Source> {
+    let beside = vm.beside_apic();
+    if beside != 0
+        && let Some(source) = beside_apic(vm, vcpu, memory, beside)
+    {
+        return Some(source);
     }
     vcpu.lapic.deliverable().map(Source::Apic)
+}
+
+/// What comes from beside the local APIC, in the order of KVM (kvm_cpu_has_extint) and Xen
+/// (hvm_vcpu_has_pending_irq).
+#[cold]
+fn beside_apic<M: GuestMemory>(vm: &Vm, vcpu: &Vcpu, memory: &M, beside: u32) -> Option<Source> {
+    if beside & beside::CALLBACK != 0
+        && let Some(vector) = vm.xen().callback()
+        && vm.xen().is_upcall_pending(memory, vcpu.index)
+    {
+        return Some(Source::Callback(vector));
+    }
+    (beside & beside::PIC != 0 && vcpu.lapic.accepts_pic()).then_some(Source::Pic)
 }
 
 /// Whether an interrupt waits that priorities would let through. Under AVIC those of the local APIC
 /// are in the backing page.
 #[inline]
-pub fn pending(vm: &Vm, vcpu: &Vcpu) -> bool {
-    injectable(vm, vcpu).is_some()
+pub fn pending<M: GuestMemory>(vm: &Vm, vcpu: &Vcpu, memory: &M) -> bool {
+    let waits = match vm.beside_apic() {
+        0 => vcpu.lapic.deliverable().is_some(),
+        beside if beside & beside::XEN_POLICY != 0 => xen::pending(vm, vcpu, memory),
+        _ => injectable(vm, vcpu, memory).is_some(),
+    };
+    waits
         || vm.features.avic
             && vm.seed != Some(Seed::BlockWithoutLook)
             && post::is_pending(vm.avic, vcpu)
@@ -347,7 +382,9 @@ pub fn settle<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, mem
     // Where CR8 writes do not exit, V_TPR is the guest's word. KVM takes it over after every exit,
     // so the low nibble of a TPR written by MSR or MMIO is lost at the next one (rule TPR-1).
     if !tpr_in_sync(vcpu, vmcb) && vmcb.control.intercept_cr & CR8_WRITE == 0 {
-        vcpu.lapic.set_tpr(vmcb.control.v_intr.v_tpr() << 4);
+        // Xen keeps it.
+        let low = if vm.features.xen { vcpu.lapic.tpr() & 0xf } else { 0 };
+        vcpu.lapic.set_tpr(vmcb.control.v_intr.v_tpr() << 4 | low);
     }
     if vcpu.avic.active {
         settle_page(vm, vcpu, vmcb);

@@ -30,7 +30,7 @@ pub enum Next {
     Yield,
     /// A payload call; RIP is behind it.
     Call,
-    /// Answer Hyper-V's hypercall by [`hypercall::answer`]. Nothing was done.
+    /// Answer Hyper-V's or Xen's hypercall by [`hypercall::answer`]. Nothing was done.
     Hypercall,
     /// Handle the exit by [`exit_by_register`]: it names a register that is not up to date. Nothing
     /// was done.
@@ -165,7 +165,7 @@ pub fn dispatch<M: GuestMemory>(
             events::window_opened(vm, vcpu, vmcb);
             Handled::enter(ExitKey::plain(code.0))
         }
-        ExitCode::HLT => halt(vm, vcpu, vmcb),
+        ExitCode::HLT => halt(vm, vcpu, vmcb, memory),
         ExitCode::IOIO => port::access(vm, vcpu, vmcb, at),
         ExitCode::INTR => Handled { key: ExitKey::plain(code.0), next: Next::Interrupt },
         ExitCode::VMMCALL => call(vm, vcpu, vmcb, memory),
@@ -216,7 +216,7 @@ fn call<M: GuestMemory>(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, memory: &
 /// HLT: over the instruction, its shadow included (rule HLT-1). With an interrupt that the guest
 /// can take it stays runnable, and its window does the rest (rule HLT-2).
 #[inline(never)]
-fn halt(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> Handled {
+fn halt<M: GuestMemory>(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, memory: &M) -> Handled {
     let shadow = vmcb.control.interrupt_shadow;
     vmcb.skip(1);
     if let Some(seed) = vm.seed {
@@ -226,7 +226,9 @@ fn halt(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> Handled {
             _ => {}
         }
     }
-    let next = if wakes(vm, vcpu, vmcb) {
+    // Xen takes that for the end of a vCPU (hvm_hlt).
+    vcpu.events.is_down = vm.features.xen && vmcb.save.rflags & events::RFLAGS_IF == 0;
+    let next = if wakes(vm, vcpu, vmcb, memory) {
         // Used up by this halt, whatever ended it.
         vcpu.kvm.unhalted = false;
         Next::Enter
@@ -238,9 +240,9 @@ fn halt(vm: &Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb) -> Handled {
 
 /// Whether a halted vCPU has something to wake for.
 #[inline]
-pub fn wakes(vm: &Vm, vcpu: &Vcpu, vmcb: &Vmcb) -> bool {
-    events::interrupts_open(vmcb) && events::pending(vm, vcpu)
-        || vcpu.events.nmis > 0 && !events::nmis_masked(vm, vcpu, vmcb)
+pub fn wakes<M: GuestMemory>(vm: &Vm, vcpu: &Vcpu, vmcb: &Vmcb, memory: &M) -> bool {
+    events::interrupts_open(vmcb) && events::pending(vm, vcpu, memory)
+        || vcpu.events.nmis > 0 && !events::nmis_masked(vm, vcpu, vmcb) && !vcpu.events.is_down
         || vcpu.events.exception.valid()
         || vcpu.events.interrupted.valid()
         || vcpu.kvm.unhalted
@@ -276,11 +278,11 @@ fn rare<M: GuestMemory>(
         ExitCode::AVIC_INCOMPLETE_IPI => avic::ipi::incomplete(vm, vcpu, vmcb),
         ExitCode::AVIC_NOACCEL => avic::access::unaccelerated(vm, vcpu, vmcb, memory, at, false),
         // Handled as a HLT (rule HLT-3).
-        ExitCode::IDLE_HLT => halt(vm, vcpu, vmcb),
+        ExitCode::IDLE_HLT => halt(vm, vcpu, vmcb, memory),
         // The host's own: taken when GIF opens.
         ExitCode::NMI | ExitCode::SMI => Handled { key, next: Next::Interrupt },
         ExitCode::IRET => {
-            events::iret(vcpu, vmcb);
+            events::iret(vm, vcpu, vmcb);
             Handled::enter(key)
         }
         ExitCode::EXCEPTION_DB if vcpu.events.stepping => {

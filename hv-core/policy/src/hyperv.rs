@@ -95,7 +95,7 @@ pub enum Effect {
         /// Guest-physical address.
         address: u64,
         /// What belongs there.
-        bytes: [u8; 4],
+        bytes: &'static [u8],
     },
     /// The page at that guest-physical address, which is in RAM, becomes zero.
     ZeroPage {

@@ -30,4 +30,5 @@ pub mod schedule;
 pub mod time;
 pub mod vcpu;
 pub mod vm;
+pub mod xen;
 pub mod xen_rfc;

@@ -42,6 +42,7 @@ const LOOK: u32 = 1 << 3;
 const UPDATE: u32 = 1 << 5;
 const UNHALT: u32 = 1 << 6;
 const MESSAGES: u32 = 1 << 7;
+const EVALUATE: u32 = 1 << 16;
 /// A second NMI: KVM takes in as many as it may, and that is two at most (process_nmi).
 const SECOND_NMI: u32 = NMI << 4;
 const SIPI_VECTOR: u32 = 8;
@@ -77,6 +78,8 @@ pub struct Letters {
     pub unhalt: bool,
     /// Messages wait at its ports.
     pub messages: bool,
+    /// Events that come from beside the APIC may be there.
+    pub evaluate: bool,
 }
 
 impl Default for Mailbox {
@@ -203,6 +206,13 @@ impl Mailbox {
         self.kick()
     }
 
+    /// Asks its vCPU to evaluate events; whether its core has to be kicked for that.
+    #[must_use]
+    pub fn put_evaluate(&self) -> bool {
+        self.other.fetch_or(EVALUATE, SeqCst);
+        self.kick()
+    }
+
     /// Whether its owner is in the guest, as far as is known: it may be on its way out.
     pub fn in_guest(&self) -> bool {
         matches!(self.state(), State::Guest | State::Leaving)
@@ -251,6 +261,7 @@ impl Mailbox {
             update: other & UPDATE != 0,
             unhalt: other & UNHALT != 0,
             messages: other & MESSAGES != 0,
+            evaluate: other & EVALUATE != 0,
         }
     }
 }
@@ -391,6 +402,18 @@ mod tests {
         assert!(mailbox.put(Delivery::Unhalt));
         let letters = Letters { unhalt: true, ..Letters::default() };
         assert_eq!(taken(&mailbox), (vec![], letters));
+    }
+
+    #[test]
+    fn who_is_to_look_for_events_is_kicked_or_woken_for_it() {
+        let mailbox = Mailbox::new();
+        mailbox.set_state(State::Guest);
+        assert!(mailbox.put_evaluate());
+        let letters = Letters { evaluate: true, ..Letters::default() };
+        assert_eq!(taken(&mailbox), (vec![], letters));
+        mailbox.set_state(State::Asleep);
+        assert!(mailbox.put_evaluate());
+        assert!(!mailbox.is_asleep());
     }
 
     #[test]

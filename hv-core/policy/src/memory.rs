@@ -25,6 +25,17 @@ pub trait GuestMemory {
         self.write_u8(address, before | bits).then_some(before)
     }
 
+    /// Sets and clears bits of the word at an 8-byte aligned address; the word before, `None` outside RAM.
+    /// Where others write the same memory meanwhile, an implementation does this in one atomic step.
+    fn update_u64(&self, address: u64, set: u64, clear: u64) -> Option<u64> {
+        let before = self.read_u64(address)?;
+        let after = before & !clear | set;
+        for (at, byte) in (address..).zip(after.to_le_bytes()) {
+            self.write_u8(at, byte);
+        }
+        Some(before)
+    }
+
     /// One byte, `None` outside RAM.
     #[inline]
     fn read_u8(&self, address: u64) -> Option<u8> {

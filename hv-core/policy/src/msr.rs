@@ -13,6 +13,7 @@ use crate::memory::GuestMemory;
 use crate::time::Ns;
 use crate::vcpu::Vcpu;
 use crate::vm::{Devices, Vm};
+use crate::xen;
 use trapline_abi::exit::{self, ExitKey};
 use trapline_abi::plan::Seed;
 use trapline_defs::apic::offset;
@@ -197,6 +198,8 @@ fn read(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &Vmcb, msr: u32, now: Ns) -> Result<
         TSC_DEADLINE if vm.machine.tsc_deadline => vcpu.lapic.read_tsc_deadline(),
         // VMRUN needs SVME in every guest's EFER; the guest never had it.
         EFER => vmcb.save.efer & !efer::SVME,
+        // It is only written.
+        _ if xen::is_hypercall_msr(vm.machine, msr) => 0,
         HYPERV_FIRST..=HYPERV_LAST => {
             if vp::has(msr) {
                 return vp::read(vm, vcpu, msr, now);
@@ -254,6 +257,11 @@ fn write<M: GuestMemory>(
             vcpu.rearm = true;
         }
         EFER => write_efer(vcpu, vmcb, value)?,
+        _ if xen::is_hypercall_msr(vm.machine, msr) => {
+            // Written before the next entry: the run loop calls `Vcpu::tell`.
+            vcpu.hypercall_page = Some(xen::hypercall_page::at(value, vm.memory)?);
+            vcpu.rearm = true;
+        }
         HYPERV_FIRST..=HYPERV_LAST if vp::has(msr) => {
             return vp::write(vm, vcpu, vmcb, memory, msr, value, now);
         }
@@ -294,7 +302,7 @@ fn write_hyperv<M: GuestMemory>(
     };
     match effect {
         hyperv::Effect::WriteBytes { address, bytes } => {
-            for (at, byte) in bytes.into_iter().enumerate() {
+            for (at, &byte) in bytes.iter().enumerate() {
                 memory.write_u8(address + at as u64, byte);
             }
         }

@@ -13,6 +13,7 @@ mod laboratory;
 mod release;
 #[cfg(test)]
 mod tests;
+mod xen_4_17;
 mod xen_avic_rfc;
 
 pub use release::Release;
@@ -27,6 +28,7 @@ pub const fn of(policy: Policy) -> &'static Release {
         Policy::Kvm612 => &kvm_6_12::RELEASE,
         Policy::Kvm618 => &kvm_6_18::RELEASE,
         Policy::XenAvicRfc => &xen_avic_rfc::RELEASE,
+        Policy::Xen417 => &xen_4_17::RELEASE,
         Policy::Laboratory => &laboratory::RELEASE,
     }
 }

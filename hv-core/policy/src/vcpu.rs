@@ -14,6 +14,7 @@ use crate::memory::GuestMemory;
 use crate::pv_eoi::PvEoi;
 use crate::time::Ns;
 use crate::vm::GuestClock;
+use crate::xen::hypercall_page;
 use trapline_abi::machine::Machine;
 
 /// MSRs that are neither in the VMCB nor a device's.
@@ -60,6 +61,8 @@ pub struct Vcpu {
     pub messages_due: bool,
     /// Vectors after whose EOI a message slot may be empty that something waits for.
     pub eoi_awaited: Vectors,
+    /// Where it wants Xen's hypercall page, until that is written.
+    pub hypercall_page: Option<u64>,
     /// Its paravirtual EOI.
     pub pv_eoi: PvEoi,
     /// The rest of KVM's interface.
@@ -111,11 +114,12 @@ impl Vcpu {
             stimers: Timers::new(ReferenceClock::new(tsc_khz)),
             messages_due: false,
             eoi_awaited: Vectors::EMPTY,
+            hypercall_page: None,
             pv_eoi: PvEoi::new(),
             kvm: KvmVcpu::new(),
             assist: Assist::default(),
             runtime: Runtime::default(),
-            cpuid: CpuidTable::new(machine, host, cpuid::Vcpu { apic_id: index, count }),
+            cpuid: CpuidTable::new(machine, host, cpuid::Vcpu { apic_id: index, count, tsc_khz }),
             decoder: Decoder::new(),
             msrs: PlainMsrs { misc_enable: 1 },
             avic: VcpuAvic { update: true, ..VcpuAvic::default() },
@@ -173,7 +177,7 @@ impl Vcpu {
     }
 
     /// After an exit that asked for it by [`Vcpu::rearm`]: what the guest gets by memory before it goes on, its
-    /// reference TSC page, its clock of KVM's, and timers that are due at `now`.
+    /// reference TSC page, its clock of KVM's, Xen's hypercall page, and timers that are due at `now`.
     #[inline]
     pub fn tell<M: GuestMemory>(&mut self, memory: &M, now: Ns) {
         if let Some(page) = self.stimers.page.take() {
@@ -182,6 +186,9 @@ impl Vcpu {
         if self.kvm.is_pending() {
             let khz = (self.stimers.clock.tsc_hz() / 1000) as u32;
             self.kvm.tell(memory, GuestClock { offset: 0, khz }, now);
+        }
+        if let Some(page) = self.hypercall_page.take() {
+            hypercall_page::write(memory, page);
         }
         self.expire_stimers(memory, now);
     }

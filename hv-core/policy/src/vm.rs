@@ -17,7 +17,8 @@ use crate::pic::Pic;
 use crate::rtc::{Date, Rtc};
 use crate::time::Ns;
 use crate::vcpu::Vcpu;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use crate::xen::Domain;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use spin::{Mutex, MutexGuard};
 use trapline_abi::machine::{Kvm, Machine};
 use trapline_abi::plan::Seed;
@@ -52,11 +53,23 @@ pub struct Devices {
 #[derive(Debug)]
 pub struct Shared {
     devices: Mutex<Devices>,
-    /// The PIC's output, for those who only want to know that.
-    pic_output: AtomicBool,
+    /// What evaluations have to look at beside the local APIC; see [`beside`].
+    beside_apic: AtomicU32,
     /// The devices' next deadline in nanoseconds of guest time.
     deadline: AtomicU64,
     mailboxes: [Mailbox; MAX_VCPUS],
+    xen: Domain,
+}
+
+/// Why an evaluation of events has to look further than the local APIC: bits of one word, so that the
+/// others find out by one look.
+pub mod beside {
+    /// The PIC's output.
+    pub const PIC: u32 = 1 << 0;
+    /// Xen's global callback has a vector: it waits as long as a flag in guest memory is set.
+    pub const CALLBACK: u32 = 1 << 1;
+    /// The policy decides as Xen does.
+    pub const XEN_POLICY: u32 = 1 << 2;
 }
 
 /// A VM, as one core sees it.
@@ -127,6 +140,7 @@ impl GuestClock {
 impl Devices {
     fn new(machine: &Machine, seed: Option<Seed>, memory: u64) -> Self {
         let mut partition = Partition::new(machine.hyperv, memory);
+        partition.beside_xen = machine.xen;
         if seed == Some(Seed::AutoEoiDecrement) {
             partition.decrement = DecrementRule::IncrementConditionAgain;
         }
@@ -150,9 +164,18 @@ impl Shared {
     pub fn new(machine: &Machine, seed: Option<Seed>, memory: u64) -> Self {
         Self {
             devices: Mutex::new(Devices::new(machine, seed, memory)),
-            pic_output: AtomicBool::new(false),
+            beside_apic: AtomicU32::new(0),
             deadline: AtomicU64::new(Ns::NEVER.0),
             mailboxes: [const { Mailbox::new() }; MAX_VCPUS],
+            xen: Domain::new(),
+        }
+    }
+
+    fn set_beside(&self, what: u32, on: bool) {
+        if on {
+            self.beside_apic.fetch_or(what, SeqCst);
+        } else {
+            self.beside_apic.fetch_and(!what, SeqCst);
         }
     }
 
@@ -197,6 +220,7 @@ impl<'s> Vm<'s> {
         self.features = features;
         self.avic.reset(self.vcpus);
         self.devices().partition.follow(features.release);
+        self.shared.set_beside(beside::XEN_POLICY, features.xen);
         inhibits::start(self);
     }
 
@@ -228,10 +252,49 @@ impl<'s> Vm<'s> {
         self.shared.mailbox(vcpu)
     }
 
+    /// What evaluations have to look at beside the local APIC; see [`beside`].
+    #[inline]
+    pub fn beside_apic(&self) -> u32 {
+        self.shared.beside_apic.load(SeqCst)
+    }
+
     /// Whether the PIC wants something.
     #[inline]
     pub fn pic_output(&self) -> bool {
-        self.shared.pic_output.load(SeqCst)
+        self.beside_apic() & beside::PIC != 0
+    }
+
+    /// The VM as Xen's domain.
+    pub fn xen(&self) -> &'s Domain {
+        &self.shared.xen
+    }
+
+    /// Whether Xen's global callback has a vector.
+    pub fn set_callback_in_use(&self, used: bool) {
+        self.shared.set_beside(beside::CALLBACK, used);
+    }
+
+    /// An edge-triggered interrupt of the hypervisor's own for a vCPU's local APIC.
+    pub fn interrupt(&self, vcpu: &mut Vcpu, index: u32, vector: u8) {
+        if index == vcpu.index {
+            vcpu.lapic.accept(vector, false);
+        } else {
+            self.hand_over(vcpu, index, Delivery::Interrupt { vector, level: false });
+        }
+    }
+
+    /// An NMI of the hypervisor's own for a vCPU.
+    pub fn nmi(&self, vcpu: &mut Vcpu, index: u32) {
+        self.hand_over(vcpu, index, Delivery::Nmi);
+    }
+
+    /// Makes a vCPU look for events before it goes on in the guest, wherever it is.
+    pub fn ask_to_evaluate(&self, vcpu: &mut Vcpu, index: u32) {
+        if index == vcpu.index {
+            vcpu.lapic.event_request = true;
+        } else {
+            vcpu.kick_if(index, self.mailbox(index).put_evaluate());
+        }
     }
 
     /// When [`Vm::advance`] has something to do next.
@@ -306,7 +369,7 @@ impl<'s> Vm<'s> {
     /// The PIC's output rose: the bootstrap vCPU looks at it if its LINT0 is open, and so does the one
     /// that made it rise. Nobody else is told: guests route the PIC to the bootstrap vCPU or nowhere.
     fn carry_pic_output(&self, vcpu: &mut Vcpu, devices: &mut Devices) {
-        self.shared.pic_output.store(devices.pic.output(), SeqCst);
+        self.shared.set_beside(beside::PIC, devices.pic.output());
         if !core::mem::take(&mut devices.pic.event_request) {
             return;
         }
@@ -322,7 +385,7 @@ impl<'s> Vm<'s> {
         let vector = devices.pic.acknowledge();
         // Whoever injects looks at the output again by itself.
         devices.pic.event_request = false;
-        self.shared.pic_output.store(devices.pic.output(), SeqCst);
+        self.shared.set_beside(beside::PIC, devices.pic.output());
         vector
     }
 
@@ -451,6 +514,7 @@ impl<'s> Vm<'s> {
             (vcpu.avic.update, vcpu.avic.together) = (true, true);
         }
         vcpu.messages_due |= letters.messages;
+        vcpu.lapic.event_request |= letters.evaluate;
         if letters.look {
             vcpu.rearm = true;
             crate::msr::map_changed(self, vcpu);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::result::tests::{result, row, run};
+use crate::transcript::Value;
 use crate::verdict::Judgement;
 use trapline_abi::exit::{ExitKey, IOIO};
 
@@ -47,8 +48,23 @@ fn a_port_is_one_port_in_both_directions() {
 }
 
 #[test]
+fn what_a_payload_reported_is_named_like_a_parameter() {
+    let mut run = run();
+    let value = |label: &str, value| Value { vcpu: 0, label: label.into(), value };
+    run.values = vec![value("features", 0x5c), value("n", 3)];
+    let mut scenario = result().scenarios.remove(0);
+    scenario.measured = Some(Measured::new(&run));
+    assert_eq!(number("features", &scenario), Ok(0x5c));
+    assert_eq!(number("n", &scenario), Ok(10), "a parameter comes first");
+}
+
+#[test]
 fn what_means_nothing_is_refused() {
-    assert!(of("mrs").unwrap_err().contains("`mrs` is no exit and no parameter of self-ipi::hlt"));
+    assert!(
+        of("mrs")
+            .unwrap_err()
+            .contains("`mrs` is no exit, no parameter and no value of self-ipi::hlt")
+    );
     assert!(of("").is_err() && of("0.").is_err());
     let mut scenario = result().scenarios.remove(0);
     scenario.params.insert("wait".into(), "spin".into());

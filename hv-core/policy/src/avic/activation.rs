@@ -19,6 +19,11 @@ pub fn prepare(vm: &Vm<'_>, vcpu: &Vcpu, vmcb: &mut Vmcb) {
         control.intercept_5 |= Word5::IDLE_HLT;
     }
     control.v_intr.set_v_nmi_enable(vm.features.vnmi);
+    if vm.features.xen {
+        // Its windows heed V_TPR instead (rule WIN-2).
+        events::set_cr8_intercept(vmcb, false);
+        return;
+    }
     if vm.features.avic {
         control.avic_apic_bar = DEFAULT_BASE;
         control.avic_backing_page = vm.avic.backing_page(vcpu.index);

@@ -35,6 +35,8 @@ pub struct Features {
     pub vnmi: bool,
     /// The software TPR is carried to V_TPR before each entry under AVIC, too.
     pub carries_tpr: bool,
+    /// Events are decided as Xen 4.17 does.
+    pub xen: bool,
     /// What the release does with the rest.
     pub release: &'static Release,
 }
@@ -62,6 +64,7 @@ impl Features {
             idle_hlt: offered.idle_hlt && release.idle_hlt,
             vnmi: offered.vnmi && release.vnmi,
             carries_tpr: release.carries_tpr,
+            xen: release.xen,
             release,
         }
     }

@@ -10,6 +10,7 @@ const HOST: Host = Host {
     physical_bits: 40,
 };
 const ALL: Machine = Machine { kvm: Kvm::USUAL, hyperv: HyperV::USUAL, ..Machine::PLAIN };
+const KHZ: u32 = 2_500_000;
 const BARE: Machine = Machine { x2apic: false, tsc_deadline: false, ..Machine::PLAIN };
 
 /// A vCPU that executes CPUID.
@@ -26,7 +27,7 @@ impl Guest {
 }
 
 fn table(machine: &Machine) -> Guest {
-    Guest::new(machine, Vcpu { apic_id: 2, count: 3 })
+    Guest::new(machine, Vcpu { apic_id: 2, count: 3, tsc_khz: KHZ })
 }
 
 fn text(words: &[u32]) -> Vec<u8> {
@@ -42,11 +43,11 @@ fn signature(table: &Guest, leaf: u32) -> Vec<u8> {
 #[test]
 fn every_machine_fits_in_the_table() {
     // `put` asserts that no slot is used twice.
-    for bits in 0..16u8 {
+    for bits in 0..32u8 {
         let has = |bit: u8| bits >> bit & 1 != 0;
         let kvm = if has(2) { Kvm::all() } else { Kvm::empty() };
         let hyperv = if has(3) { HyperV::all() } else { HyperV::empty() };
-        let machine = Machine { x2apic: has(0), tsc_deadline: has(1), kvm, hyperv };
+        let machine = Machine { x2apic: has(0), tsc_deadline: has(1), kvm, hyperv, xen: has(4) };
         let table = table(&machine);
         assert_eq!(table.get(0, 0).eax, LAST_STANDARD);
     }
@@ -141,6 +142,33 @@ fn hv_228_what_may_be_called_is_said_where_the_guest_looks() {
 }
 
 #[test]
+fn xen_11_xens_leaves_are_those_of_4_17_under_svm() {
+    let machine = Machine { xen: true, ..Machine::PLAIN };
+    let guest = table(&machine);
+    assert_eq!(signature(&guest, 0x4000_0000), b"XenVMMXenVMM");
+    assert_eq!(guest.get(0x4000_0000, 0).eax, 0x4000_0005);
+    assert_eq!(guest.get(0x4000_0001, 0).eax, 0x0004_0011);
+    let pages = guest.get(0x4000_0002, 0);
+    assert_eq!((pages.eax, pages.ebx), (1, 0x4000_0000));
+    assert_eq!((guest.get(0x4000_0003, 0).ecx, guest.get(0x4000_0003, 2).eax), (KHZ, KHZ));
+    assert_eq!(guest.get(0x4000_0003, 3), Registers::default());
+    let hvm = guest.get(0x4000_0004, 0);
+    assert_eq!((hvm.eax, hvm.ebx, hvm.ecx), (0x5c, 2, 1), "as measured: bits 2, 3, 4 and 6");
+    assert_eq!(guest.get(0x4000_0005, 0), Registers::default());
+}
+
+#[test]
+fn xen_11_xen_makes_room_for_hyperv_and_kvm_for_both() {
+    let guest = table(&Machine { xen: true, ..ALL });
+    assert_eq!(signature(&guest, 0x4000_0000), b"Microsoft Hv");
+    assert_eq!(signature(&guest, 0x4000_0100), b"XenVMMXenVMM");
+    assert_eq!(guest.get(0x4000_0100, 0).eax, 0x4000_0105);
+    assert_eq!(guest.get(0x4000_0102, 0).ebx, 0x4000_0200, "Hyper-V has the other MSR");
+    assert_eq!(guest.get(0x4000_0103, 0).ecx, KHZ);
+    assert_eq!(signature(&guest, 0x4000_0200), b"KVMKVMKVM\0\0\0");
+}
+
+#[test]
 fn hv_006_the_privileges_are_those_of_the_msrs() {
     use crate::hyperv::{self, Partition, ReferenceClock, Synic, Timers};
     let gates = [
@@ -202,7 +230,7 @@ fn topology_tells_the_vcpus_apart() {
     assert_eq!(table.get(0xb, 1), Registers { eax: 2, ebx: 3, ecx: 0x201, edx: 2 });
     assert_eq!(table.get(0xb, 2), Registers { eax: 0, ebx: 0, ecx: 2, edx: 2 });
     assert_eq!(table.get(0x8000_0008, 0).ecx, 2 << 12 | 2);
-    let one = Guest::new(&ALL, Vcpu { apic_id: 0, count: 1 });
+    let one = Guest::new(&ALL, Vcpu { apic_id: 0, count: 1, tsc_khz: KHZ });
     assert_eq!(one.get(1, 0).edx >> 28 & 1, 0);
     assert_eq!(one.get(0xb, 1).eax, 0);
     assert_eq!(one.get(0x8000_0008, 0).ecx, 0);
@@ -220,7 +248,7 @@ fn a_disabled_apic_disappears_and_comes_back() {
 
 #[test]
 fn hv_004_the_hypervisor_leaves_are_equal_on_every_vcpu() {
-    let first = Guest::new(&ALL, Vcpu { apic_id: 0, count: 3 });
+    let first = Guest::new(&ALL, Vcpu { apic_id: 0, count: 3, tsc_khz: KHZ });
     for leaf in (0x4000_0000..0x4000_0010).chain([0x4000_0100, 0x4000_0101, CPUID_LEAF]) {
         assert_eq!(first.get(leaf, 0), table(&ALL).get(leaf, 0), "{leaf:#x}");
     }

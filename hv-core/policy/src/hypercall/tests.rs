@@ -2,6 +2,7 @@
 
 mod abi;
 mod events;
+mod interfaces;
 mod ipis;
 mod messages;
 

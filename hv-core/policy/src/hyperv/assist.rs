@@ -37,7 +37,7 @@ impl Assist {
             (None, Effect::None)
         } else {
             let address = partition.page(value)?;
-            (Some(address), Effect::WriteBytes { address, bytes: [0; 4] })
+            (Some(address), Effect::WriteBytes { address, bytes: &[0; 4] })
         };
         self.msr = value;
         pv_eoi.move_to(page);

@@ -13,7 +13,9 @@ const PAGE: u64 = 0xfff;
 /// VMMCALL; RET: all that a hypercall page needs. KVM writes it into the guest's own page and leaves it at that:
 /// the rest keeps what was there, and the guest may write over all of it, where the TLFS has an overlay and
 /// `#GP` (HV-231).
-const HYPERCALL_CODE: [u8; 4] = [0x0f, 0x01, 0xd9, 0xc3];
+const HYPERCALL_CODE: &[u8] = &[0x0f, 0x01, 0xd9, 0xc3];
+/// Beside Xen's interface OR EAX, 8000_0000h comes first, as under KVM and Xen (rule HC-1).
+const HYPERCALL_CODE_BESIDE_XEN: &[u8] = &[0x0d, 0x00, 0x00, 0x00, 0x80, 0x0f, 0x01, 0xd9, 0xc3];
 
 /// The state that all vCPUs of a VM share.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct Partition {
     pub decrement: DecrementRule,
     /// The SynIC itself inhibits AVIC, so that nobody counts AutoEOI (Linux 5.6 to 5.14).
     synic_inhibits: bool,
+    /// Hypercalls are Xen's unless the page says that they are not.
+    pub beside_xen: bool,
     pub(super) auto_eoi_users: u32,
     offered: HyperV,
     memory: u64,
@@ -42,6 +46,7 @@ impl Partition {
             zero_pages: true,
             decrement: DecrementRule::OldAndNotNew,
             synic_inhibits: false,
+            beside_xen: false,
             auto_eoi_users: 0,
             offered,
             memory,
@@ -135,7 +140,8 @@ impl Partition {
         }
         let address = self.page(value)?;
         self.hypercall = value;
-        Ok(Effect::WriteBytes { address, bytes: HYPERCALL_CODE })
+        let bytes = if self.beside_xen { HYPERCALL_CODE_BESIDE_XEN } else { HYPERCALL_CODE };
+        Ok(Effect::WriteBytes { address, bytes })
     }
 
     /// The address of the page that an MSR value names; `#GP` if it is not RAM.

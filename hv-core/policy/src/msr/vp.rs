@@ -83,7 +83,7 @@ pub(super) fn write<M: GuestMemory>(
             let effect = vcpu.assist.write(&vm.devices().partition, &mut vcpu.pv_eoi, value)?;
             if let Effect::WriteBytes { address, bytes } = effect {
                 for (at, byte) in (address..).zip(bytes) {
-                    memory.write_u8(at, byte);
+                    memory.write_u8(at, *byte);
                 }
             }
         }

@@ -19,4 +19,5 @@ pub const RELEASE: Release = Release {
     decrement: DecrementRule::OldAndNotNew,
     drops_invalid_targets: false,
     xen_rfc: false,
+    xen: false,
 };

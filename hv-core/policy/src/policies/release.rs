@@ -29,4 +29,6 @@ pub struct Release {
     pub drops_invalid_targets: bool,
     /// Exits of AVIC are answered as by Xen's series: [`crate::xen_rfc`].
     pub xen_rfc: bool,
+    /// Events are decided as by Xen: [`crate::events`].
+    pub xen: bool,
 }

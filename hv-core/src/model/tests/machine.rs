@@ -345,7 +345,7 @@ impl Machine {
         if core.vcpu.avic.active {
             trapline_policy::avic::post::flush(self.vm.avic, &mut core.vcpu);
         }
-        if handle::wakes(&self.vm, &core.vcpu, &core.vmcb) {
+        if handle::wakes(&self.vm, &core.vcpu, &core.vmcb, &self.ram) {
             running::load(&self.vm, &mut core.vcpu, n as u16);
             core.vcpu.lapic.event_request = true;
             self.enter(n);

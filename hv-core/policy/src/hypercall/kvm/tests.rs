@@ -133,7 +133,7 @@ fn hc_6_a_kick_ends_a_halt_with_interrupts_off() {
         assert_eq!(bench.vcpus[0].kicks, 0b100, "its core sleeps");
         collect(&mut bench, 2);
         let (vcpu, vmcb) = (&bench.vcpus[2], &bench.vmcbs[2]);
-        assert!(crate::handle::wakes(&bench.vm, vcpu, vmcb));
+        assert!(crate::handle::wakes(&bench.vm, vcpu, vmcb, &bench.ram));
         bench.evaluate(2);
         assert!(!bench.vmcb(2).control.event_injection.valid());
         assert!(!collect(&mut bench, 1).unhalt, "nobody else is kicked");

@@ -74,11 +74,20 @@ fn hv_028_hypercall_without_guest_os_id_is_dropped() {
 fn hv_029_enabling_hypercall_writes_vmmcall_and_ret() {
     let mut vm = Vm::new(2);
     vm.write(0, GUEST_OS_ID, 1).unwrap();
-    let bytes = [0x0f, 0x01, 0xd9, 0xc3];
+    let bytes = &[0x0f, 0x01, 0xd9, 0xc3];
     let effect = vm.write(0, HYPERCALL, 0x5001);
     assert_eq!(effect, Ok(Effect::WriteBytes { address: 0x5000, bytes }));
     assert_eq!(vm.read(1, HYPERCALL), Ok(0x5001));
     assert_eq!(vm.write(0, HYPERCALL, 0x5000), Ok(Effect::None));
+}
+
+#[test]
+fn hc_1_beside_xens_interface_the_page_marks_hypercalls_as_hypervs() {
+    let mut vm = Vm::new(1);
+    vm.partition.beside_xen = true;
+    vm.write(0, GUEST_OS_ID, 1).unwrap();
+    let bytes = &[0x0d, 0, 0, 0, 0x80, 0x0f, 0x01, 0xd9, 0xc3];
+    assert_eq!(vm.write(0, HYPERCALL, 0x5001), Ok(Effect::WriteBytes { address: 0x5000, bytes }));
 }
 
 #[test]
