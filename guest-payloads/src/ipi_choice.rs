@@ -6,6 +6,7 @@
 
 pub mod window;
 
+use crate::count::Counts;
 use crate::kvm::{self, Offer, feature};
 use crate::smp;
 use window::windows;
@@ -104,17 +105,29 @@ pub fn cpus(mask: u32) -> impl Iterator<Item = u32> {
     (0..u32::BITS).filter(move |&cpu| mask >> cpu & 1 != 0)
 }
 
-/// Sends a fixed interrupt that way. APIC ids are CPU numbers. How many APICs accepted by hypercall, or its
-/// error.
+/// Physical APIC ids by CPU (Linux `x86_cpu_to_apicid`), where they are not the CPU's number: added to it.
+static IDS: Counts = Counts::new();
+
+/// The physical APIC id of a CPU.
+pub fn apic_id(cpu: u32) -> u32 {
+    cpu + IDS.of(cpu).get() as u32
+}
+
+/// A CPU has another, higher APIC id than its number.
+pub fn rename(cpu: u32, apic_id: u32) {
+    IDS.of(cpu).set((apic_id - cpu).into());
+}
+
+/// Sends a fixed interrupt that way. How many APICs accepted by hypercall, or its error.
 pub fn send(way: Way, vector: u8) -> i64 {
     match way {
         Way::Hypercall(mask) => {
-            return windows(cpus(mask)).fold(0, |accepted, window| {
+            return windows(cpus(mask).map(apic_id)).fold(0, |accepted, window| {
                 let result = kvm::send_ipi(window.bitmap, window.first, vector.into());
                 if accepted < 0 || result < 0 { accepted.min(result) } else { accepted + result }
             });
         }
-        Way::Commands(mask) => cpus(mask).for_each(|cpu| smp::send(cpu, vector)),
+        Way::Commands(mask) => cpus(mask).for_each(|cpu| smp::send(apic_id(cpu), vector)),
         Way::Mask(mask) => smp::send_to_mask(mask, vector),
         Way::Shorthand => smp::send_to_others(vector),
     }
@@ -122,67 +135,4 @@ pub fn send(way: Way, vector: u8) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const EVERYTHING: Offer = Offer { features: u32::MAX, hints: 0 };
-
-    fn kernel(driver: Driver, features: u32) -> Kernel {
-        Kernel { driver, offer: Some(Offer { features, hints: 0 }), cpus: 4 }
-    }
-
-    #[test]
-    fn pvi_1_bit_11_and_a_second_cpu_and_nothing_else_decide() {
-        let with = |offer, cpus| Kernel { driver: Driver::Physical, offer, cpus }.uses_pv_ipi();
-        assert!(with(Some(EVERYTHING), 2));
-        assert!(!with(Some(EVERYTHING), 1));
-        assert!(!with(None, 2));
-        assert!(!with(Some(Offer { features: !feature::PV_IPI, hints: 0 }), 2));
-        assert!(with(Some(Offer { features: feature::PV_IPI, hints: u32::MAX }), 2));
-    }
-
-    #[test]
-    fn pvi_1_one_cpu_is_a_mask_to_the_flat_driver_alone() {
-        let way = |driver, features| kernel(driver, features).way(0, Send::One(2));
-        for driver in [Driver::Physical, Driver::Cluster] {
-            assert_eq!(way(driver, feature::PV_IPI), Way::Commands(0b100));
-            assert_eq!(way(driver, 0), Way::Commands(0b100));
-        }
-        assert_eq!(way(Driver::Flat, feature::PV_IPI), Way::Hypercall(0b100));
-        assert_eq!(way(Driver::Flat, 0), Way::Mask(0b100));
-    }
-
-    #[test]
-    fn pvi_1_masks_go_by_hypercall_or_as_the_driver_can() {
-        let way = |driver, features| kernel(driver, features).way(0, Send::Call(0b1100));
-        for driver in [Driver::Physical, Driver::Flat, Driver::Cluster] {
-            assert_eq!(way(driver, feature::PV_IPI), Way::Hypercall(0b1100));
-        }
-        assert_eq!(way(Driver::Physical, 0), Way::Commands(0b1100));
-        assert_eq!(way(Driver::Flat, 0), Way::Mask(0b1100));
-        assert_eq!(way(Driver::Cluster, 0), Way::Mask(0b1100));
-    }
-
-    #[test]
-    fn pvi_2_all_others_are_a_shorthand() {
-        for driver in [Driver::Physical, Driver::Flat, Driver::Cluster] {
-            let kernel = kernel(driver, feature::PV_IPI);
-            assert_eq!(kernel.way(0, Send::Call(0b1110)), Way::Shorthand);
-            assert_eq!(kernel.way(2, Send::Call(0b1011)), Way::Shorthand);
-            assert_eq!(kernel.way(2, Send::Call(0b1110)), Way::Hypercall(0b1110));
-        }
-    }
-
-    #[test]
-    fn pvi_4_yields_need_steal_time_and_no_hint() {
-        let yields = |features, hints, cpus| {
-            Kernel { driver: Driver::Physical, offer: Some(Offer { features, hints }), cpus }
-                .yields()
-        };
-        let both = feature::SCHED_YIELD | feature::STEAL_TIME;
-        assert!(yields(both, 0, 2));
-        assert!(!yields(both, feature::HINT_REALTIME, 2));
-        assert!(!yields(both, 0, 1));
-        assert!(!yields(feature::SCHED_YIELD, 0, 2) && !yields(feature::STEAL_TIME, 0, 2));
-    }
-}
+mod tests;

@@ -7,12 +7,14 @@ use guest_payloads::count::{Count, Counts};
 use guest_payloads::ipi_choice::{self, Driver, Kernel, Send, Way};
 use guest_payloads::kvm::{self, StealTime};
 use guest_payloads::{apic, barrier, call, cpu, interrupt, payload, smp};
+use trapline_defs::apic::offset;
 
 payload! {
     about: "The first vCPU sends IPIs to the last ones, on the way that Linux would choose; each must come once.";
     number n = 64, "How many.";
     number targets = 1, "How many vCPUs are meant.";
     number gap = 20000, "TSC ticks between an answer and the next IPI: time to halt.";
+    number last = 0, "The last vCPU's APIC id, in xAPIC mode; 0: its number.";
     choice kind: Kind { Call = "call", One = "one" }
         = "call", "A function call on all targets, or a reschedule of the last one.";
     choice mode: Mode { X2Apic = "x2apic", XApic = "xapic" } = "x2apic", "The APIC's mode.";
@@ -53,6 +55,10 @@ fn prepare() {
     }
     if STEALS.get() != 0 {
         StealTime::open();
+    }
+    let id = ipi_choice::apic_id(smp::number());
+    if id != smp::number() {
+        apic::write(offset::ID, u64::from(id) << 24);
     }
 }
 
@@ -113,6 +119,9 @@ fn run(params: Params) {
     MERGES.set(u64::from(answer == Answer::Nothing));
     LOGICAL.set(u64::from(driver == Names::Logical));
     STEALS.set(u64::from(kernel.yields()));
+    if params.last != 0 {
+        ipi_choice::rename(cpus - 1, params.last as u32);
+    }
     smp::start(target);
     prepare();
     let meant = (first..cpus).fold(0, |mask, cpu| mask | 1 << cpu);
@@ -132,7 +141,7 @@ fn run(params: Params) {
         accepted += ipi_choice::send(way, VECTOR);
         if yields && let Some(cpu) = preempted(meant) {
             yields_made += 1;
-            yielded += kvm::yield_to(cpu);
+            yielded += kvm::yield_to(ipi_choice::apic_id(cpu));
         }
         if answer == Answer::Wait {
             cpu::wait_until(|| arrived(count));

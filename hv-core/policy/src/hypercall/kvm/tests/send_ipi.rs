@@ -1,7 +1,10 @@
 //! SEND_IPI.
 
 use super::*;
+use crate::mailbox::State;
+use crate::time::Ns;
 use trapline_abi::plan::Seed;
+use trapline_defs::apic::offset;
 
 const FIXED: u64 = 0xb0;
 const NMI: u64 = 4 << 8;
