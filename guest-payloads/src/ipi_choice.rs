@@ -1,5 +1,5 @@
 //! How Linux sends an IPI as a guest of KVM: by APIC or by hypercall (arch/x86/kernel/kvm.c,
-//! arch/x86/kernel/apic; rules PVI-1 to PVI-4).
+//! arch/x86/kernel/apic; rules PVI-1 to PVI-5).
 //!
 //! Only what the choice rests on is here, so that a payload sends as a certain Linux would. It is tested on
 //! the host.
@@ -74,8 +74,17 @@ impl Kernel {
 
     /// Whether it yields to a preempted target. MWAIT is never there.
     pub fn yields(self) -> bool {
-        self.has(feature::SCHED_YIELD | feature::STEAL_TIME)
-            && self.offer.is_some_and(|offer| offer.hints & feature::HINT_REALTIME == 0)
+        self.has(feature::SCHED_YIELD | feature::STEAL_TIME) && self.is_shared()
+    }
+
+    /// Whether a waiter for a spinlock halts (rule PVI-5).
+    pub fn uses_pv_locks(self) -> bool {
+        self.has(feature::PV_UNHALT) && self.is_shared()
+    }
+
+    /// The hint is not there: a CPU may be kept off its core for long.
+    fn is_shared(self) -> bool {
+        self.offer.is_some_and(|offer| offer.hints & feature::HINT_REALTIME == 0)
     }
 
     /// The way of a send by CPU `from`.

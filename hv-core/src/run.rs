@@ -179,6 +179,8 @@ fn after(block: &mut VcpuBlock, handled: Handled, exited_at: u64) -> Turn {
         }
         Next::Yield => {
             if turns::may_yield(block) {
+                // Others that were kicked do not wait for its next turn.
+                kick_others(block);
                 return leave(block, Left::Yielded);
             }
             tell(block, exited_at);

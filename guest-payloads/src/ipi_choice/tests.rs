@@ -59,3 +59,15 @@ fn pvi_4_yields_need_steal_time_and_no_hint() {
     assert!(!yields(both, 0, 1));
     assert!(!yields(feature::SCHED_YIELD, 0, 2) && !yields(feature::STEAL_TIME, 0, 2));
 }
+
+#[test]
+fn pvi_5_locks_need_the_kick_and_no_hint() {
+    let locks = |features, hints, cpus| {
+        let offer = Some(Offer { features, hints });
+        Kernel { driver: Driver::Physical, offer, cpus }.uses_pv_locks()
+    };
+    assert!(locks(feature::PV_UNHALT, 0, 2));
+    assert!(!locks(feature::PV_UNHALT, feature::HINT_REALTIME, 2));
+    assert!(!locks(feature::PV_UNHALT, 0, 1));
+    assert!(!locks(!feature::PV_UNHALT, 0, 2));
+}
