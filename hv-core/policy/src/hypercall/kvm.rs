@@ -51,22 +51,21 @@ pub(super) fn exit<M: GuestMemory>(
 
 /// The answer to a call of a guest whose registers have those bits.
 fn answer(vm: &Vm, vcpu: &mut Vcpu, number: u64, mask: u64) -> (u64, Next) {
-    let is_wide = mask == u64::MAX;
     match number {
         VAPIC_POLL_IRQ => (0, Next::Enter),
         KICK_CPU if vm.serves(Kvm::PV_UNHALT) => {
-            let target = vcpu.gprs.rcx as u32;
+            let target = vcpu.gprs.rcx & mask;
             (0, kick::kick(vm, vcpu, target))
         }
         // KVM's answer where the host's clock does not allow pairing.
-        CLOCK_PAIRING if is_wide => (EOPNOTSUPP, Next::Enter),
+        CLOCK_PAIRING => (EOPNOTSUPP, Next::Enter),
         SEND_IPI if vm.serves(Kvm::PV_IPI) => {
             let gprs = &vcpu.gprs;
             let arguments = [gprs.rbx, gprs.rcx, gprs.rdx, gprs.rsi].map(|value| value & mask);
-            send_ipi::send(vm, vcpu, arguments, is_wide)
+            send_ipi::send(vm, vcpu, arguments, mask == u64::MAX)
         }
         SCHED_YIELD if vm.serves(Kvm::SCHED_YIELD) => {
-            let target = vcpu.gprs.rbx as u32;
+            let target = vcpu.gprs.rbx & mask;
             (0, kick::yield_to(vm, vcpu, target))
         }
         _ => (ENOSYS, Next::Enter),

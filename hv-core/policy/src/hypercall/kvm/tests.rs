@@ -86,6 +86,7 @@ fn hc_1_guest_os_id_means_nothing_without_hyperv() {
 fn hc_8_rings_modes_and_numbers() {
     let mut bench = bench(2);
     assert_eq!(call(&mut bench, 1, [0; 4]).0, 0, "the one that only exits");
+    assert_eq!(call(&mut bench, 9, [0; 4]).0, -95i64 as u64, "no pairing of clocks");
     for number in [0, 2, 3, 4, 6, 7, 8, 12, 13, 1 << 32 | 10] {
         assert_eq!(call(&mut bench, number, [0; 4]).0, ENOSYS, "{number}");
     }

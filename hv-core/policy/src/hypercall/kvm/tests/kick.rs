@@ -67,7 +67,7 @@ fn hc_7_a_yield_names_another_vcpu_by_its_apic_id() {
     assert_eq!(bench.vcpus[0].kvm.yields_to, 2);
     assert_eq!(call(&mut bench, 11, [0x99, 0, 0, 0]), (0, Next::Yield));
     assert_eq!(bench.vcpus[0].kvm.yields_to, 1);
-    for nobody in [0, 1, 3, 0xff, 1 << 20] {
+    for nobody in [0, 1, 3, 0xff, 1 << 20, 1 << 32 | 2] {
         assert_eq!(call(&mut bench, 11, [nobody, 0, 0, 0]), (0, Next::Enter), "{nobody:#x}");
     }
 }
