@@ -5,7 +5,7 @@
 use guest_payloads::count::Count;
 use guest_payloads::kvm::Clock;
 use guest_payloads::page::Page;
-use guest_payloads::{barrier, call, cpu, payload, smp};
+use guest_payloads::{apic, barrier, call, cpu, payload, reference, smp};
 use trapline_defs::msr::{
     KVM_SYSTEM_TIME, KVM_SYSTEM_TIME_OLD, KVM_WALL_CLOCK, KVM_WALL_CLOCK_OLD,
 };
@@ -14,6 +14,8 @@ payload! {
     about: "Two vCPUs read their clocks in turn: no read is behind the one before, none exits.";
     number n = 1000, "How many reads.";
     choice msrs: Msrs { New = "new", Old = "old" } = "new", "The numbers of the MSRs.";
+    choice beside: Beside { Nothing = "nothing", HyperV = "hyperv" }
+        = "nothing", "Another clock of the same VM that it is held against.";
     run: run;
 }
 
@@ -47,6 +49,14 @@ fn read(clock: &Clock, me: u64) {
     call::end();
 }
 
+/// Whether a read is between two of Hyper-V's reference time, whose unit is 100 ns. The multiplier's last bit may be off.
+fn is_beside_reference(clock: &Clock) -> bool {
+    let before = reference::by_msr() * 100;
+    let time = clock.now();
+    let after = (reference::by_msr() + 1) * 100;
+    (before - 1..=after).contains(&time)
+}
+
 fn other(_number: u32) {
     let clock = open();
     barrier::meet();
@@ -54,9 +64,9 @@ fn other(_number: u32) {
     barrier::meet();
 }
 
-fn run(Params { n, msrs }: Params) {
+fn run(Params { n, msrs, beside }: Params) {
     assert!(smp::vcpus() == 2, "this payload needs `vcpus = 2`");
-    guest_payloads::apic::open(guest_payloads::apic::Mode::X2Apic);
+    apic::open(apic::Mode::X2Apic);
     N.set(n);
     OLD.set(u64::from(msrs == Msrs::Old));
     smp::start(other);
@@ -75,6 +85,10 @@ fn run(Params { n, msrs }: Params) {
     call::check("PVC-1 the multiplier has 32 bits", 1, clock.multiplier() >> 31);
     let far = clock.at(1 << 40);
     call::check("PVC-1 it runs", 1, u64::from(far > clock.at(1 << 39)));
+    if beside == Beside::HyperV {
+        let apart = (0..n).filter(|_| !is_beside_reference(clock)).count();
+        call::check("PVC-1 reads that Hyper-V's reference time contradicts", 0, apart as u64);
+    }
     let msr = if msrs == Msrs::Old { KVM_WALL_CLOCK_OLD } else { KVM_WALL_CLOCK };
     cpu::write_msr(msr, WALL.address());
     call::check("PVC-2 when the clock was 0: version, seconds", START << 32 | 2, WALL.read(0));
