@@ -3,7 +3,7 @@
 //! [`Partition`] is what a VM has once, [`Synic`] and [`Timers`] what each vCPU has; the MSRs of all are
 //! read and written here. Behaviour is KVM 6.12's, with the MSRs that the guest's CPUID does not
 //! offer refused as under `hv-enforce-cpuid`. The MSRs that reach beyond Hyper-V's own state, those of the
-//! local APIC, the assist page, the run time and RESET, are in [`crate::msr`]'s `vp`.
+//! local APIC, the run time and RESET, are in [`crate::msr`]'s `vp`; VP_ASSIST_PAGE is [`Assist`]'s.
 //!
 //! No MSR touches guest memory: a write answers with the [`Effect`] that the caller owes.
 

@@ -204,7 +204,11 @@ fn read(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &Vmcb, msr: u32, now: Ns) -> Result<
             if vp::has(msr) {
                 return vp::read(vm, vcpu, msr, now);
             }
-            let Vcpu { synic, stimers, .. } = vcpu;
+            let Vcpu { synic, stimers, assist, .. } = vcpu;
+            if msr == hyperv::VP_ASSIST_PAGE {
+                hyperv::offered(&vm.devices().partition, msr)?;
+                return Ok(assist.value());
+            }
             return hyperv::read_msr(&vm.devices().partition, synic, stimers, msr, now);
         }
         _ => return kvm::read_msr(vm, vcpu, msr),
@@ -263,7 +267,7 @@ fn write<M: GuestMemory>(
             vcpu.rearm = true;
         }
         HYPERV_FIRST..=HYPERV_LAST if vp::has(msr) => {
-            return vp::write(vm, vcpu, vmcb, memory, msr, value, now);
+            return vp::write(vm, vcpu, vmcb, msr, value, now);
         }
         HYPERV_FIRST..=HYPERV_LAST => write_hyperv(vm, vcpu, memory, msr, value, now)?,
         _ => kvm::write_msr(vm, vcpu, msr, value)?,
@@ -297,8 +301,13 @@ fn write_hyperv<M: GuestMemory>(
 ) -> Result<(), Gp> {
     let effect = {
         let Devices { partition, inhibits, .. } = &mut *vm.devices();
-        let Vcpu { synic, stimers, .. } = vcpu;
-        hyperv::write_msr(partition, synic, stimers, inhibits, msr, value, now)?
+        let Vcpu { synic, stimers, assist, pv_eoi, .. } = vcpu;
+        if msr == hyperv::VP_ASSIST_PAGE {
+            hyperv::offered(partition, msr)?;
+            assist.write(partition, pv_eoi, value)?
+        } else {
+            hyperv::write_msr(partition, synic, stimers, inhibits, msr, value, now)?
+        }
     };
     match effect {
         hyperv::Effect::WriteBytes { address, bytes } => {

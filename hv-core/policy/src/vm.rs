@@ -244,7 +244,7 @@ impl<'s> Vm<'s> {
 
     /// The devices. Held for one access only; no guest instruction runs meanwhile.
     pub fn devices(&self) -> MutexGuard<'s, Devices> {
-        self.shared.devices()
+        self.shared.devices.lock()
     }
 
     /// A vCPU's mailbox.

@@ -1,5 +1,4 @@
-//! Hyper-V's MSRs that reach beyond its own state: the local APIC's EOI, ICR and TPR, the assist page, the
-//! run time, and RESET.
+//! Hyper-V's MSRs that reach beyond its own state: the local APIC's EOI, ICR and TPR, the run time, and RESET.
 
 #[cfg(test)]
 mod tests;
@@ -8,9 +7,8 @@ use super::carry_out;
 use crate::avic::registers;
 use crate::fault::Gp;
 use crate::handle::{Next, Stop};
-use crate::hyperv::{EOI, Effect, ICR, RESET, TPR, VP_ASSIST_PAGE, VP_RUNTIME, offered};
+use crate::hyperv::{EOI, ICR, RESET, TPR, VP_RUNTIME, offered};
 use crate::lapic::Lapic;
-use crate::memory::GuestMemory;
 use crate::time::Ns;
 use crate::vcpu::Vcpu;
 use crate::vm::Vm;
@@ -40,7 +38,7 @@ fn with_apic<T>(vm: &Vm<'_>, vcpu: &mut Vcpu, work: impl FnOnce(&mut Lapic) -> T
 
 /// Whether an MSR is one of these.
 pub(super) const fn has(msr: u32) -> bool {
-    matches!(msr, RESET | VP_RUNTIME | EOI..=VP_ASSIST_PAGE)
+    matches!(msr, RESET | VP_RUNTIME | EOI..=TPR)
 }
 
 /// RDMSR. EOI cannot be read (HV-024).
@@ -51,7 +49,6 @@ pub(super) fn read(vm: &Vm<'_>, vcpu: &mut Vcpu, msr: u32, now: Ns) -> Result<u6
     match msr {
         RESET => Ok(0),
         VP_RUNTIME => Ok(vcpu.runtime.at(now)),
-        VP_ASSIST_PAGE => Ok(vcpu.assist.value()),
         TPR => Ok(vcpu.lapic.tpr().into()),
         ICR => {
             let (low, high) = with_apic(vm, vcpu, |lapic| lapic.command());
@@ -61,14 +58,13 @@ pub(super) fn read(vm: &Vm<'_>, vcpu: &mut Vcpu, msr: u32, now: Ns) -> Result<u6
     }
 }
 
-/// WRMSR.
+/// WRMSR. VP_ASSIST_PAGE, which touches guest memory, is written with the others of its kind.
 #[cold]
 #[inline(never)]
-pub(super) fn write<M: GuestMemory>(
+pub(super) fn write(
     vm: &mut Vm<'_>,
     vcpu: &mut Vcpu,
     vmcb: &mut Vmcb,
-    memory: &M,
     msr: u32,
     value: u64,
     now: Ns,
@@ -79,19 +75,22 @@ pub(super) fn write<M: GuestMemory>(
         RESET if value == 1 => return Ok(Next::Stop(Stop::Reset)),
         RESET => {}
         VP_RUNTIME => return Err(Gp),
-        VP_ASSIST_PAGE => {
-            let effect = vcpu.assist.write(&vm.devices().partition, &mut vcpu.pv_eoi, value)?;
-            if let Effect::WriteBytes { address, bytes } = effect {
-                for (at, byte) in (address..).zip(bytes) {
-                    memory.write_u8(at, *byte);
-                }
-            }
-        }
-        _ => {
-            let register = register(msr).ok_or(Gp)?;
-            let effect = with_apic(vm, vcpu, |lapic| lapic.write_wide(register, value, now))?;
-            return Ok(carry_out(vm, vcpu, vmcb, effect));
-        }
+        _ => return write_register(vm, vcpu, vmcb, msr, value, now),
     }
     Ok(Next::Enter)
+}
+
+#[cold]
+#[inline(never)]
+fn write_register(
+    vm: &mut Vm<'_>,
+    vcpu: &mut Vcpu,
+    vmcb: &mut Vmcb,
+    msr: u32,
+    value: u64,
+    now: Ns,
+) -> Result<Next, Gp> {
+    let register = register(msr).ok_or(Gp)?;
+    let effect = with_apic(vm, vcpu, |lapic| lapic.write_wide(register, value, now))?;
+    Ok(carry_out(vm, vcpu, vmcb, effect))
 }
