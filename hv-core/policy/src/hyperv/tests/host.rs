@@ -3,6 +3,7 @@
 use super::*;
 use crate::avic::tests::bench::{Bench, FEATURES};
 use crate::hyperv::{host, timer};
+use crate::memory::GuestMemory;
 use crate::vm::Devices;
 
 const ALL: [(u32, u64); 10] = [
@@ -122,6 +123,41 @@ fn hv_032_245_the_locked_bit_is_not_offered_and_locks_nothing() {
     vm.write(0, GUEST_OS_ID, 1).unwrap();
     vm.write(0, HYPERCALL, 0x7001).unwrap();
     assert_eq!(vm.read(0, HYPERCALL), Ok(0x7001));
+}
+
+/// A timer's message that waits for its slot does not outlive the reset.
+#[test]
+fn hv_074_154_a_reset_forgets_timers_and_what_they_had_to_say() {
+    let mut bench = Bench::new(1);
+    let page = 0x8000;
+    let bring_up = [
+        (SIMP, page | 1),
+        (SINT0 + 3, 0x40),
+        (STIMER0_CONFIG, timer::ENABLE | 3 << 16),
+        (STIMER0_CONFIG + 1, 100),
+    ];
+    for (msr, value) in bring_up {
+        bench.write_msr(0, msr, value).unwrap();
+    }
+    let slot = page + 3 * 256;
+    bench.ram.put(slot, &[1]);
+    bench.vcpus[0].expire_stimers(&bench.ram, Ns(1_000_000));
+    let (vm, vcpu) = (&bench.vm, &mut bench.vcpus[0]);
+    {
+        let Devices { partition, inhibits, .. } = &mut *vm.devices();
+        vcpu.reset_hyperv(partition, inhibits);
+        partition.reset();
+    }
+    assert_eq!(vcpu.stimers.next_deadline(), Ns::NEVER);
+    assert!((0..16).all(|sint| vcpu.synic.vector(sint).is_none()));
+    for (msr, value) in &bring_up[..2] {
+        bench.write_msr(0, *msr, *value).unwrap();
+    }
+    bench.ram.put(slot, &[0]);
+    bench.write_msr(0, EOM, 0).unwrap();
+    bench.vcpus[0].expire_stimers(&bench.ram, Ns(2_000_000));
+    assert_eq!(bench.ram.read_u64(slot), Some(0));
+    assert!(!bench.vcpus[0].lapic.is_posted(0x40));
 }
 
 /// What RESET asks for, of all parts of the interface that a vCPU and its VM have.
