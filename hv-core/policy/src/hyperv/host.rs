@@ -14,8 +14,8 @@ use crate::inhibit::Inhibits;
 use crate::time::Ns;
 use crate::vcpu::Vcpu;
 
-/// Writes an MSR of a vCPU, or of its VM, at guest time `now`; CPUID is not asked. What is owed beyond the
-/// register is what a guest's write would owe less than that.
+/// Writes an MSR of a vCPU, or of its VM, at guest time `now`; CPUID is not asked. What it answers is owed as
+/// after a guest's write, but there is less of it.
 ///
 /// # Errors
 /// `#GP`, and nothing changes, for MSRs that are no state of their own, and values that no guest could

@@ -159,8 +159,7 @@ impl Synic {
             }
             SIEFP => {
                 let effect = Self::set_page(&mut self.event_page, partition, value)?;
-                let page = (value & ENABLE != 0).then_some(value & !0xfff);
-                partition.view_mut(self.vp_index).event_page = page;
+                partition.view_mut(self.vp_index).event_page = page(value);
                 Ok(effect)
             }
             SIMP => Self::set_page(&mut self.message_page, partition, value),
@@ -189,8 +188,14 @@ impl Synic {
         value: u64,
     ) -> u8 {
         match msr {
-            SCONTROL => self.control = value,
-            SIEFP => self.event_page = value,
+            SCONTROL => {
+                self.control = value;
+                partition.view_mut(self.vp_index).enabled = self.is_enabled();
+            }
+            SIEFP => {
+                self.event_page = value;
+                partition.view_mut(self.vp_index).event_page = page(value);
+            }
             SIMP => self.message_page = value,
             _ => return self.set_sint(partition, inhibits, (msr - SINT0) as usize % SINTS, value),
         }
@@ -239,4 +244,9 @@ impl Synic {
         self.auto_eoi.put(vector, auto_eoi);
         partition.count_auto_eoi(inhibits, before, !self.auto_eoi.is_empty())
     }
+}
+
+/// The page that SIEFP or SIMP names, if it enables one.
+fn page(register: u64) -> Option<u64> {
+    (register & ENABLE != 0).then_some(register & !0xfff)
 }

@@ -74,6 +74,21 @@ fn hv_135_155_a_restored_count_starts_nothing_by_itself() {
     assert_eq!(stimers.next_deadline(), stimers.clock.when(100_000));
 }
 
+/// Others send to it by the copy that the partition keeps.
+#[test]
+fn hv_039_senders_see_what_was_restored() {
+    let mut bench = Bench::new(1);
+    write(&mut bench, 0, SIEFP, 0x7001).unwrap();
+    write(&mut bench, 0, SINT0 + 2, 0x50).unwrap();
+    write(&mut bench, 0, SCONTROL, 0).unwrap();
+    let view = *bench.vm.devices().partition.view(0);
+    assert_eq!((view.enabled, view.event_page, view.vectors[2]), (false, Some(0x7000), Some(0x50)));
+    write(&mut bench, 0, SCONTROL, 1).unwrap();
+    write(&mut bench, 0, SIEFP, 0x7000).unwrap();
+    let view = *bench.vm.devices().partition.view(0);
+    assert_eq!((view.enabled, view.event_page), (true, None));
+}
+
 #[test]
 fn hv_117_a_restored_source_counts_and_a_reset_value_releases() {
     let mut bench = Bench::new(2);
