@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "the instructions that payloads are about")]
 
 use core::arch::asm;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// RDMSR.
 #[inline(always)]
@@ -44,6 +45,24 @@ pub fn read_port(port: u16) -> u8 {
     let value;
     // SAFETY: a port of the guest's own machine.
     unsafe { asm!("in al, dx", in("dx") port, out("al") value, options(nomem, nostack)) };
+    value
+}
+
+/// IN, two bytes.
+#[inline(always)]
+pub fn read_port_16(port: u16) -> u16 {
+    let value;
+    // SAFETY: as for `read_port`.
+    unsafe { asm!("in ax, dx", in("dx") port, out("ax") value, options(nomem, nostack)) };
+    value
+}
+
+/// IN, four bytes.
+#[inline(always)]
+pub fn read_port_32(port: u16) -> u32 {
+    let value;
+    // SAFETY: as for `read_port`.
+    unsafe { asm!("in eax, dx", in("dx") port, out("eax") value, options(nomem, nostack)) };
     value
 }
 
@@ -104,6 +123,20 @@ pub fn read_cr8() -> u64 {
 pub fn tsc() -> u64 {
     // SAFETY: no effect.
     unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+/// What the loader says of the TSC.
+static TSC_KHZ: AtomicU64 = AtomicU64::new(0);
+
+/// How fast the TSC is.
+pub fn tsc_khz() -> u64 {
+    TSC_KHZ.load(Ordering::Relaxed)
+}
+
+/// Says how fast it is.
+#[cfg(feature = "image")]
+pub(crate) fn set_tsc_khz(khz: u64) {
+    TSC_KHZ.store(khz, Ordering::Relaxed);
 }
 
 /// CLI.

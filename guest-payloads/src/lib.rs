@@ -2,8 +2,9 @@
 //!
 //! A payload is one file in `src/bin`: a [`payload!`] block that names its parameters, and a
 //! function. The runtime enters it in 64-bit mode with a stack, a GDT and an IDT of its own, and
-//! gives it drivers ([`apic`], [`timer`], [`rtc`], [`ioapic`], [`synic`], [`hypercall`], [`reference`],
-//! [`vapic`], [`kvm`], [`xen`], [`smp`], and [`ipi_choice`] for how Linux sends an IPI), counters and a
+//! gives it drivers ([`apic`], [`timer`], [`rtc`], [`pit`], [`hpet`], [`pm_timer`], [`ioapic`], [`synic`],
+//! [`hypercall`], [`reference`], [`vapic`], [`kvm`], [`xen`], [`smp`], and [`ipi_choice`] for how Linux
+//! sends an IPI), counters and a
 //! place to meet for its vCPUs ([`count`], [`barrier`]), and calls ([`call`]). Nothing here knows hv-core: only
 //! `trapline-abi`.
 //!
@@ -20,6 +21,7 @@ pub mod call;
 pub mod count;
 pub mod cpu;
 pub mod errand;
+pub mod hpet;
 pub mod hypercall;
 pub mod interrupt;
 pub mod ioapic;
@@ -28,6 +30,9 @@ pub mod kvm;
 pub mod laboratory;
 pub mod page;
 pub mod payload;
+pub mod pic;
+pub mod pit;
+pub mod pm_timer;
 pub mod recipient;
 pub mod reference;
 pub mod rtc;

@@ -3,7 +3,7 @@
 // UNSAFETY: the entry point, and a function that the payload defines.
 #![expect(unsafe_code, reason = "entered from outside")]
 
-use crate::{BootPage, call, interrupt, smp};
+use crate::{BootPage, call, cpu, interrupt, smp};
 use core::arch::naked_asm;
 use core::fmt::Write;
 use core::panic::PanicInfo;
@@ -46,6 +46,7 @@ extern "C" fn main(page: &'static BootPage) -> ! {
     assert!(page.protocol == trapline_abi::PROTOCOL, "another protocol version");
     interrupt::load();
     smp::set_vcpus(page.vcpus);
+    cpu::set_tsc_khz(page.tsc_khz);
     // SAFETY: the payload's `payload!` block defines it with this signature.
     unsafe { trapline_payload(page) };
     call::done()

@@ -7,7 +7,8 @@ use super::fields::Entry;
 use trapline_abi::machine::{HyperV, Kvm, Machine};
 
 pub(super) fn read(entry: Entry<'_>) -> Result<Machine, SuiteError> {
-    let fields = entry.fields("a machine", &["x2apic", "tsc-deadline", "kvm", "hyperv", "xen"])?;
+    const KEYS: &[&str] = &["x2apic", "tsc-deadline", "kvm", "hyperv", "xen", "pit-reinject"];
+    let fields = entry.fields("a machine", KEYS)?;
     let flag = |key, default| fields.or(key, default, |e| e.flag());
     let plain = Machine::PLAIN;
     Ok(Machine {
@@ -16,6 +17,7 @@ pub(super) fn read(entry: Entry<'_>) -> Result<Machine, SuiteError> {
         kvm: fields.or("kvm", plain.kvm, |e| KVM.read(e))?,
         hyperv: fields.or("hyperv", plain.hyperv, |e| HYPERV.read(e))?,
         xen: flag("xen", plain.xen)?,
+        pit_reinject: flag("pit-reinject", plain.pit_reinject)?,
     })
 }
 
@@ -77,7 +79,8 @@ impl<T: Copy + std::ops::BitOr<Output = T> + Default> Interface<T> {
     }
 }
 
-/// What is on in a machine, for a result: every key that a suite file has, and each switch that is on.
+/// What is on in a machine, for a result: the keys that a suite file has, and each switch that is
+/// on.
 pub fn machine_words(machine: Machine) -> Vec<(&'static str, bool)> {
     let mut words = vec![
         ("x2apic", machine.x2apic),
@@ -87,6 +90,7 @@ pub fn machine_words(machine: Machine) -> Vec<(&'static str, bool)> {
         ("xen", machine.xen),
     ];
     let on = |on: bool, name: &'static str| on.then_some((name, true));
+    words.extend(on(machine.pit_reinject, "pit-reinject"));
     words.extend(Kvm::SWITCHES.iter().filter_map(|(n, s)| on(machine.kvm.contains(*s), n)));
     words.extend(HyperV::SWITCHES.iter().filter_map(|(n, s)| on(machine.hyperv.contains(*s), n)));
     words

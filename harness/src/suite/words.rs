@@ -29,6 +29,7 @@ pub(super) const SEEDS: &[(&str, Seed)] = &[
     ("eom-ignored", Seed::EomIgnored),
     ("unhalt-lost", Seed::UnhaltLost),
     ("window-ignores-tpr", Seed::WindowIgnoresTpr),
+    ("pm-timer-fast", Seed::PmTimerFast),
 ];
 
 /// The ends of a scenario.
@@ -98,10 +99,11 @@ mod tests {
                 | Seed::PvIpiTopLost
                 | Seed::EomIgnored
                 | Seed::UnhaltLost
-                | Seed::WindowIgnoresTpr => {}
+                | Seed::WindowIgnoresTpr
+                | Seed::PmTimerFast => {}
             }
         }
-        assert_eq!(SEEDS.len(), 12);
+        assert_eq!(SEEDS.len(), 13);
         for &(_, outcome) in OUTCOMES {
             match outcome {
                 Outcome::Done

@@ -18,6 +18,9 @@ pub struct Machine {
     pub hyperv: HyperV,
     /// Xen's interface, as version 4.17 has it.
     pub xen: bool,
+    /// The PIT makes up for ticks that the guest missed, as KVM's does under QEMU's
+    /// `lost_tick_policy=delay`. KVM then inhibits AVIC.
+    pub pit_reinject: bool,
 }
 
 impl Machine {
@@ -28,6 +31,7 @@ impl Machine {
         kvm: Kvm::empty(),
         hyperv: HyperV::empty(),
         xen: false,
+        pit_reinject: false,
     };
 }
 

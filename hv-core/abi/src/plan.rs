@@ -122,6 +122,8 @@ pub enum Seed {
     UnhaltLost,
     /// Xen's window ignores V_TPR whatever waits in it (against rule WIN-2).
     WindowIgnoresTpr,
+    /// ACPI's timer is fast by one tick in a thousand.
+    PmTimerFast,
 }
 
 /// A scenario.

@@ -12,6 +12,7 @@
 
 mod entry;
 mod eoi;
+mod pit;
 mod rtc;
 
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod tests;
 use trapline_defs::apic::{RedirectionEntry, ioapic as defs};
 
 use crate::lapic::Message;
+use crate::pic::PitSeen;
 
 /// Pins, and with that redirection entries.
 pub const PINS: usize = 24;
@@ -41,6 +43,10 @@ pub struct Ioapic {
     last: u8,
     /// The RTC's vector while its EOI is awaited.
     rtc_vector: Option<u8>,
+    /// The PIT wants to know of pin 2's EOIs.
+    pub watches_pit: bool,
+    /// What happened to pin 2 since the PIT last asked.
+    pub pit: PitSeen,
 }
 
 impl Default for Ioapic {
@@ -60,6 +66,8 @@ impl Ioapic {
             resend: 0,
             last: 0,
             rtc_vector: None,
+            watches_pit: false,
+            pit: PitSeen { ended: false, unmasked: false },
         }
     }
 

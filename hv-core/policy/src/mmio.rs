@@ -1,4 +1,6 @@
-//! Nested page faults: the APIC and IOAPIC pages, evicted RAM, and everything that is not there.
+//! Nested page faults: the pages of APIC, IOAPIC and HPET, evicted RAM, and everything that is not there.
+
+mod hpet;
 
 use crate::avic::registers;
 use crate::avic::tables::{LEAF_PRESENT, LEAF_WRITABLE};
@@ -52,6 +54,9 @@ fn beside_apic<M: GuestMemory>(
     let address = vmcb.control.exit_info_2;
     if address & !0xfff == IOAPIC_PAGE {
         return access(vm, vcpu, vmcb, memory, at, (Device::Ioapic, address as u32), saved);
+    }
+    if address & !0xfff == crate::hpet::PAGE {
+        return hpet::access(vm, vcpu, vmcb, memory, at, saved);
     }
     let frame = ExitKey::number(exit::NPF, (address >> 12) as u32);
     if vcpu.avic.active && vcpu.lapic.mode() == Mode::XApic && is_apic_page(vcpu, address) {
@@ -293,6 +298,7 @@ fn write(
             if offset & 0xff == trapline_defs::apic::ioapic::WINDOW {
                 crate::msr::map_changed(vm, vcpu);
                 vm.announce_entries(vcpu);
+                vm.tell_pit(vcpu);
             }
             Next::Enter
         }

@@ -28,6 +28,18 @@ pub struct Pic {
     /// The output rose (KVM_REQ_EVENT for a vCPU whose LINT0 is open; see
     /// [`Lapic::accepts_pic`](crate::lapic::Lapic::accepts_pic)). Taken by the caller.
     pub event_request: bool,
+    /// What happened to input 0 since the PIT last asked.
+    pub pit: PitSeen,
+}
+
+/// What an interrupt controller saw of the PIT's interrupt, for [`crate::pit::Pit`] to take: KVM's ack
+/// and mask notifiers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PitSeen {
+    /// It was ended.
+    pub ended: bool,
+    /// It was unmasked.
+    pub unmasked: bool,
 }
 
 impl Default for Pic {
@@ -44,6 +56,7 @@ impl Pic {
             second: Chip::new(0xde),
             output: false,
             event_request: false,
+            pit: PitSeen { ended: false, unmasked: false },
         }
     }
 
@@ -65,6 +78,13 @@ impl Pic {
 
     /// A byte write of one of the same ports. Others are ignored.
     pub fn write(&mut self, port: u16, value: u8) {
+        let (masked, in_service) = (self.first.imr & 1, self.first.isr & 1);
+        self.write_word(port, value);
+        self.pit.ended |= in_service & !self.first.isr != 0;
+        self.pit.unmasked |= masked & !self.first.imr != 0;
+    }
+
+    fn write_word(&mut self, port: u16, value: u8) {
         let changed = match port {
             0x20 => self.first.write_command(value),
             0xa0 => self.second.write_command(value),
@@ -111,6 +131,7 @@ impl Pic {
             }
             Some(irq) => {
                 self.first.acknowledge(irq);
+                self.pit.ended |= irq == 0 && self.first.auto_eoi;
                 self.first.vector(irq)
             }
             None => self.first.vector(SPURIOUS),
@@ -132,6 +153,7 @@ impl Pic {
         if second {
             self.first.finish(CASCADE);
         }
+        self.pit.ended |= !second && irq == 0;
         if second || irq != CASCADE {
             self.update();
         }

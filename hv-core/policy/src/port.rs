@@ -1,12 +1,15 @@
-//! I/O ports: the RTC and the PICs; nothing else is there.
+//! I/O ports: RTC, PICs, PIT and ACPI's timer; nothing else is there.
 
 use crate::handle::{Handled, Stop};
+use crate::pit::{CONTROL_PORT, FIRST_PORT, SPEAKER_PORT};
+use crate::pm_timer;
 use crate::rtc::{DATA_PORT, INDEX_PORT};
 use crate::time::Ns;
 use crate::vcpu::Vcpu;
 use crate::vm::Vm;
 use bitfield_struct::bitfield;
 use trapline_abi::exit::{self, ExitKey};
+use trapline_abi::plan::Seed;
 use trapline_defs::vmcb::Vmcb;
 
 /// EXITINFO1 of an IOIO exit (APM §15.10.2).
@@ -62,8 +65,9 @@ pub fn access(vm: &mut Vm, vcpu: &mut Vcpu, vmcb: &mut Vmcb, at: u64) -> Handled
 fn read(vm: &mut Vm, vcpu: &mut Vcpu, port: u16, now: Ns) -> u8 {
     match port {
         INDEX_PORT | DATA_PORT => vm.with_devices(vcpu, now, |devices| devices.rtc.read(port, now)),
-        0x20 | 0x21 | 0xa0 | 0xa1 | 0x4d0 | 0x4d1 => {
-            vm.with_devices(vcpu, now, |devices| devices.pic.read(port))
+        0x20 | 0x21 | 0xa0 | 0xa1 | 0x4d0 | 0x4d1 => read_pic(vm, vcpu, port, now),
+        FIRST_PORT..=CONTROL_PORT | SPEAKER_PORT | pm_timer::PORT..=pm_timer::LAST_PORT => {
+            read_clock(vm, vcpu, port, now)
         }
         // Nobody drives the bus.
         _ => 0xff,
@@ -75,9 +79,35 @@ fn write(vm: &mut Vm, vcpu: &mut Vcpu, port: u16, value: u8, now: Ns) {
         INDEX_PORT | DATA_PORT => {
             vm.with_devices(vcpu, now, |devices| devices.rtc.write(port, value, now));
         }
-        0x20 | 0x21 | 0xa0 | 0xa1 | 0x4d0 | 0x4d1 => {
-            vm.with_devices(vcpu, now, |devices| devices.pic.write(port, value));
+        0x20 | 0x21 | 0xa0 | 0xa1 | 0x4d0 | 0x4d1 => write_pic(vm, vcpu, port, value, now),
+        FIRST_PORT..=CONTROL_PORT | SPEAKER_PORT => {
+            vm.with_clocks(vcpu, now, |devices| devices.pit.write(port, value, now));
         }
         _ => {}
     }
+}
+
+#[inline(never)]
+fn read_pic(vm: &mut Vm, vcpu: &mut Vcpu, port: u16, now: Ns) -> u8 {
+    let value = vm.with_devices(vcpu, now, |devices| devices.pic.read(port));
+    // A poll ends what it reports.
+    vm.tell_pit(vcpu);
+    value
+}
+
+#[inline(never)]
+fn write_pic(vm: &mut Vm, vcpu: &mut Vcpu, port: u16, value: u8, now: Ns) {
+    vm.with_devices(vcpu, now, |devices| devices.pic.write(port, value));
+    vm.tell_pit(vcpu);
+}
+
+/// The clocks that are not asked all the time.
+#[cold]
+#[inline(never)]
+fn read_clock(vm: &mut Vm, vcpu: &mut Vcpu, port: u16, now: Ns) -> u8 {
+    if port < pm_timer::PORT {
+        return vm.with_clocks(vcpu, now, |devices| devices.pit.read(port, now));
+    }
+    let error = if vm.seed == Some(Seed::PmTimerFast) { now.0 / 1000 } else { 0 };
+    pm_timer::read(port, now.after(error))
 }

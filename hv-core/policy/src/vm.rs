@@ -3,10 +3,13 @@
 //! Facts that never change are copied into each core's [`Vm`], so that the exit path reads its own
 //! memory; devices are behind one lock in [`Shared`], and vCPUs reach each other by mailboxes.
 
+mod clocks;
+
 use crate::avic::features::Features;
 use crate::avic::inhibits;
 use crate::avic::post;
 use crate::avic::tables::Tables;
+use crate::hpet::Hpet;
 use crate::hyperv::ports::{Port, Ports};
 use crate::hyperv::{DecrementRule, Partition, delivery};
 use crate::inhibit::{Inhibits, Reason};
@@ -14,6 +17,7 @@ use crate::ioapic::Ioapic;
 use crate::lapic::{Delivery, Eoi, Message};
 use crate::mailbox::{Letters, Mailbox};
 use crate::pic::Pic;
+use crate::pit::Pit;
 use crate::rtc::{Date, Rtc};
 use crate::time::Ns;
 use crate::vcpu::Vcpu;
@@ -39,6 +43,12 @@ pub struct Devices {
     pub ioapic: Ioapic,
     /// The CMOS clock.
     pub rtc: Rtc,
+    /// The interval timer.
+    pub pit: Pit,
+    /// The HPET.
+    pub hpet: Hpet,
+    /// When PIT or HPET have something to do next.
+    clock_deadline: Ns,
     /// Hyper-V's partition.
     pub partition: Partition,
     /// Messages on their way to it.
@@ -146,10 +156,15 @@ impl Devices {
         }
         let mut rtc = Rtc::new(Date::START);
         rtc.keep_c = seed == Some(Seed::RtcKeepsC);
+        let mut ioapic = Ioapic::new();
+        ioapic.watches_pit = machine.pit_reinject;
         Self {
             pic: Pic::new(),
-            ioapic: Ioapic::new(),
+            ioapic,
             rtc,
+            pit: Pit::new(machine.pit_reinject),
+            hpet: Hpet::new(),
+            clock_deadline: Ns::NEVER,
             partition,
             ports: Ports::new(),
             // Until somebody says that AVIC is used.
@@ -317,7 +332,12 @@ impl<'s> Vm<'s> {
         let result = use_(&mut devices);
         self.carry_rtc_line(vcpu, &mut devices);
         self.carry_pic_output(vcpu, &mut devices);
-        let deadline = devices.rtc.next_deadline();
+        self.set_deadline(vcpu, &devices);
+        result
+    }
+
+    fn set_deadline(&self, vcpu: &mut Vcpu, devices: &Devices) {
+        let deadline = devices.rtc.next_deadline().min(devices.clock_deadline);
         if self.shared.deadline.swap(deadline.0, SeqCst) != deadline.0 {
             // The bootstrap vCPU's core keeps the devices' time.
             if vcpu.index == 0 {
@@ -326,16 +346,17 @@ impl<'s> Vm<'s> {
                 vcpu.kick_if(0, self.mailbox(0).put_look());
             }
         }
-        result
     }
 
     /// Lets the devices' time pass.
     pub fn advance(&self, vcpu: &mut Vcpu, now: Ns) {
         if now >= self.next_deadline() {
             self.with_devices(vcpu, now, |_| ());
+            self.with_clocks(vcpu, now, |_| ());
         }
     }
 
+    #[inline(always)]
     fn carry_rtc_line(&self, vcpu: &mut Vcpu, devices: &mut Devices) {
         let level = devices.rtc.irq();
         devices.pic.set_line(RTC_IRQ, level);
@@ -537,6 +558,9 @@ impl<'s> Vm<'s> {
                 vcpu.eoi_awaited.remove(eoi.vector);
                 vcpu.want_eois(devices.ioapic.handled_by(&vcpu.lapic));
                 delivery::end_of_interrupt(vcpu, eoi.vector);
+            }
+            if self.machine.pit_reinject {
+                self.tell_pit_in(vcpu, &mut devices);
             }
         }
     }

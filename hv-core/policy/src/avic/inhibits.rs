@@ -23,6 +23,9 @@ pub fn start(vm: &Vm<'_>) {
     if release.reasons & Reason::X2Apic.bit() != 0 && vm.machine.x2apic {
         inhibits.set(Reason::X2Apic);
     }
+    if release.reasons & Reason::PitReinject.bit() != 0 && vm.machine.pit_reinject {
+        inhibits.set(Reason::PitReinject);
+    }
     vm.avic.set_permitted(!inhibits.inhibited());
 }
 

@@ -37,6 +37,7 @@ impl Ioapic {
         let mut entry = RedirectionEntry::from_bits(bits).with_busy(old.busy());
         // Guests use a detour through edge mode as an EOI for IOAPICs without an EOI register.
         entry.set_remote_irr(old.remote_irr() && entry.level_triggered());
+        self.pit.unmasked |= index == super::pit::PIN && old.masked() && !entry.masked();
         self.entries[index] = entry;
         if entry.level_triggered() && self.lines >> index & 1 != 0 {
             return self.send(index);
@@ -45,7 +46,7 @@ impl Ioapic {
     }
 
     /// The vectors of which the IOAPIC wants to see a local APIC's EOI: those of level-triggered
-    /// pins and of the RTC's, masked or not. KVM's PV EOI depends on it.
+    /// pins, of the RTC's and of a PIT's that makes up for lost ticks, masked or not. KVM's PV EOI depends on it.
     ///
     /// For [`Lapic::set_ioapic_handled`], after a write here and after [`Lapic::map_changed`].
     pub fn handled_by(&self, apic: &Lapic) -> Vectors {
@@ -54,7 +55,9 @@ impl Ioapic {
             handled.insert(vector);
         }
         for (index, &entry) in self.entries.iter().enumerate() {
-            let watched = entry.level_triggered() || index == usize::from(super::rtc::PIN);
+            let watched = entry.level_triggered()
+                || index == usize::from(super::rtc::PIN)
+                || index == super::pit::PIN && self.watches_pit;
             if watched
                 && (apic.matches_device(entry.destination().into(), entry.logical())
                     || apic.eoi_outstanding(entry.vector()))

@@ -13,6 +13,7 @@ impl Ioapic {
     /// Several pins can share a vector: call [`Ioapic::next_resend`] until it gives none.
     pub fn eoi(&mut self, vector: u8, level: bool) -> Option<Message> {
         self.rtc_ended(vector);
+        self.pit_ended(vector);
         if !level {
             return None;
         }
