@@ -128,6 +128,21 @@ fn hv_117_118_reset_of_every_vcpu_releases() {
     assert_eq!(vm.inhibits.transitions(), 2);
 }
 
+/// hv-core takes no vCPU out of a running VM; whoever does has a reset as its way to let one go, and after
+/// that the count knows nothing of it any more.
+#[test]
+fn hv_129_a_vcpu_that_is_reset_and_gone_no_longer_counts() {
+    let mut vm = Vm::new(2);
+    vm.sint(0, 0, AUTO_EOI | 0x30);
+    vm.sint(1, 3, AUTO_EOI | 0x50);
+    let mut gone = vm.synics.pop().unwrap();
+    gone.reset(&mut vm.partition, &mut vm.inhibits);
+    drop(gone);
+    assert_eq!((vm.count(), vm.inhibits.inhibited()), (1, true));
+    vm.sint(0, 0, MASKED);
+    assert_eq!((vm.count(), vm.inhibits.inhibited()), (0, false));
+}
+
 #[test]
 fn hv_122_another_reason_keeps_avic_off() {
     let mut vm = Vm::new(1);
