@@ -9,6 +9,8 @@ mod iso;
 mod list;
 mod predict;
 mod progress;
+mod qualify;
+mod render;
 mod rules;
 mod run;
 mod show;
@@ -81,6 +83,13 @@ enum Command {
     Predict(predict::Predict),
     /// Runs one scenario with every trap told, and writes what its vCPUs did.
     Trace(trace::Trace),
+    /// Runs everything, holds it against rules, claims and waivers, and writes a report.
+    ///
+    /// The folder gets report.html, which is one file and needs no network, report.json, from which
+    /// all others can be made again, junit.xml, results.ktap, kcidb.json and the raw records.
+    Qualify(qualify::Qualify),
+    /// Makes a report's page and other forms again, from its data alone.
+    Render(render::Render),
     /// Says what is missing on this machine, and what to do about it.
     Doctor,
     /// Writes scenarios to a bootable ISO, for machines without QEMU.
@@ -113,6 +122,8 @@ pub fn dispatch(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<St
         Command::Claims(claims) => claims.judge(arguments, out),
         Command::Predict(predict) => predict.print(arguments, out),
         Command::Trace(trace) => trace.write(arguments, out),
+        Command::Qualify(qualify) => qualify.qualify(arguments, out),
+        Command::Render(render) => render.render(arguments, out),
         Command::Doctor => Ok(match trapline::doctor::run(out)? {
             true => Status::Held,
             false => Status::CouldNotRun,

@@ -9,6 +9,7 @@
 //! - [`claims`]: what others measured and said, held against runs.
 //! - [`files`]: reading them.
 //! - [`rules`]: the conformance rules, and what exercises them.
+//! - [`qualify`]: all of it together, as a qualification report.
 
 pub mod bless;
 pub mod claims;
@@ -23,6 +24,7 @@ pub mod iso;
 pub mod oracle;
 pub mod payload;
 pub mod plan;
+pub mod qualify;
 pub mod result;
 pub mod revision;
 pub mod rules;

@@ -9,8 +9,8 @@ mod measured;
 mod store;
 
 pub use environment::{Cpu, Environment};
-pub(crate) use measured::last_exit_text;
 pub use measured::{Exit, Measured, MeasuredWindow};
+pub(crate) use measured::{exit_name, exit_text, last_exit_text};
 pub use store::{StoreError, last_path, read, save, save_last};
 
 use crate::suite::{Scenario, machine_words, policy_word, seed_word};
@@ -110,6 +110,17 @@ impl ScenarioResult {
     /// The described silicon alone: `zen2`.
     pub fn profile(&self) -> &str {
         self.silicon.split(" (").next().unwrap_or_default()
+    }
+
+    /// The features of the silicon that were modeled, and those that were real.
+    pub fn features(&self) -> (Vec<String>, Vec<String>) {
+        let used = self.silicon.split_once(" (").map_or("", |(_, used)| used.trim_end_matches(')'));
+        let of = |word: &str| {
+            let part = used.split("; ").find_map(|part| part.strip_prefix(word));
+            let names = part.into_iter().flat_map(|names| names.split(", "));
+            names.map(ToOwned::to_owned).collect()
+        };
+        (of("modeled: "), of("real: "))
     }
 
     /// Whether hv-core played a feature of the silicon.

@@ -22,7 +22,7 @@ pub use batch::{Batch, Entry, Fate, Planner, Progress, Ran, Report};
 pub use boot::{Boot, BootRun, Limits};
 pub use ending::Ending;
 pub use error::TargetError;
-pub use machine::{Accel, Start};
+pub use machine::{Accel, Start, file};
 pub use probe::{kvm as probe_kvm, tcg as probe_tcg};
 pub use process::Process;
 pub use qemu::{MINIMUM, Qemu, Version};

@@ -11,12 +11,13 @@ use trapline::payload::Catalogue;
 use trapline::suite;
 
 /// Folders whose files the documents name by their path from the workspace.
-const FOLDERS: [&str; 9] = [
+const FOLDERS: [&str; 10] = [
     "hv-core",
     "guest-payloads",
     "harness",
     "suites",
     "golden",
+    "report",
     "docs",
     "ci",
     ".config",

@@ -36,10 +36,25 @@ pub struct Judged<'c> {
     pub standing: Standing,
     /// Its configurations: letter, scenario, silicon and policy.
     pub configurations: Vec<String>,
-    /// Each comparison, with its numbers.
+    /// Each comparison, with its numbers, as text.
     pub evidence: Vec<String>,
     /// What the exits would have taken on the document's own machine, by its own means: predicted.
     pub predicted: Vec<String>,
+    /// The same as data.
+    pub compared: Vec<Compared>,
+}
+
+/// One thing that must hold, with its numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Compared {
+    /// `a.msr == 2*a.n`, or the rounds of an order.
+    pub what: String,
+    /// What was asked of the left side.
+    pub expected: String,
+    /// The left side; why it is unknown, where it is.
+    pub measured: String,
+    /// Whether it holds.
+    pub holds: bool,
 }
 
 /// Holds a claim of a book against what scenarios gave; without a result nothing was run.
@@ -52,6 +67,7 @@ pub fn judge<'c>(claim: &'c Claim, book: &Book, result: Option<&RunResult>) -> J
         configurations: Vec::new(),
         evidence: Vec::new(),
         predicted: Vec::new(),
+        compared: Vec::new(),
     };
     if claim.recorded.is_some() || claim.open.is_some() {
         judged.standing =
@@ -109,7 +125,22 @@ impl Judged<'_> {
         };
         for predicate in predicates {
             let text = predicate.text();
-            match predicate.compare(&lookup) {
+            let result = predicate.compare(&lookup);
+            self.compared.push(match &result {
+                Ok(compared) => Compared {
+                    what: text.into(),
+                    expected: compared.expected.clone(),
+                    measured: compared.measured.to_string(),
+                    holds: compared.holds,
+                },
+                Err(error) => Compared {
+                    what: text.into(),
+                    expected: "a number".into(),
+                    measured: error.to_string(),
+                    holds: false,
+                },
+            });
+            match result {
                 Ok(compared) if compared.holds => {
                     self.evidence.push(format!("{text}: {}", compared.text));
                 }
@@ -133,10 +164,17 @@ impl Judged<'_> {
                     (None, Some(scenario)) => (scenario.full_name(), printed(scenario, tsc_khz)),
                     (None, None) => (letter.clone(), Err("it is no table".into())),
                 };
-                let word = property.word();
-                match table.and_then(|table| property.of(&table)) {
-                    Ok(shown) => self.evidence.push(format!("{letter} = {name} {word}: {shown}")),
-                    Err(why) => self.fail(format!("{letter} = {name} {word}: no, {why}")),
+                let what = format!("{letter} = {name} {}", property.word());
+                let shown = table.and_then(|table| property.of(&table));
+                self.compared.push(Compared {
+                    what: what.clone(),
+                    expected: property.word().into(),
+                    measured: shown.clone().unwrap_or_else(|why| why),
+                    holds: shown.is_ok(),
+                });
+                match shown {
+                    Ok(shown) => self.evidence.push(format!("{what}: {shown}")),
+                    Err(why) => self.fail(format!("{what}: no, {why}")),
                 }
             }
         }
@@ -161,7 +199,15 @@ impl Judged<'_> {
             let windows = of(letter).and_then(|scenario| scenario.measured.as_ref());
             let windows = windows.map(|measured| measured.windows.as_slice()).unwrap_or_default();
             let text = format!("{letter} in rounds of {}", round.join(", "));
-            match windows.iter().all(|window| is_in_rounds(window, round)) && !windows.is_empty() {
+            let holds =
+                windows.iter().all(|window| is_in_rounds(window, round)) && !windows.is_empty();
+            self.compared.push(Compared {
+                what: format!("the order of {letter}'s last exits"),
+                expected: format!("rounds of {}", round.join(", ")),
+                measured: if holds { "such rounds" } else { "other exits" }.into(),
+                holds,
+            });
+            match holds {
                 true => self.evidence.push(text),
                 false => self.fail(format!("{text}: no")),
             }

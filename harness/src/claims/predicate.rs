@@ -20,6 +20,10 @@ pub struct Compared {
     pub holds: bool,
     /// Both sides, computed: `128 == 128`, `3 is not 0`.
     pub text: String,
+    /// The left side.
+    pub measured: u64,
+    /// What the right side asks of it: `128`, `<= 5`.
+    pub expected: String,
 }
 
 impl Predicate {
@@ -67,13 +71,14 @@ impl Predicate {
         | Bound::Within(left, _)) = self.left.bound(lookup)?;
         let right = self.right.bound(lookup)?;
         let holds = right.allows(left);
+        let expected = right.to_string();
         let text = match (right, holds) {
             (Bound::AtMost(n), true) => format!("{left} <= {n}"),
             (Bound::AtLeast(n), true) => format!("{left} >= {n}"),
             (bound, true) => format!("{left} == {bound}"),
             (bound, false) => format!("{left} is not {bound}"),
         };
-        Ok(Compared { holds, text })
+        Ok(Compared { holds, text, measured: left, expected })
     }
 }
 

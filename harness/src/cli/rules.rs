@@ -5,16 +5,17 @@ use super::{Arguments, Format, Status};
 use anyhow::ensure;
 use serde_json::json;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use trapline::result::{StoreError, last_path, read};
 use trapline::rules::report::{Last, Report};
+use trapline::rules::sources::HostTest;
 use trapline::rules::{book, junit, sources, table};
 use trapline::suite;
 
 /// Where the tests of rules are.
 const TESTED: &[&str] = &["hv-core", "guest-payloads"];
 /// Where nextest's profile `ci` leaves its report, wherever cargo builds.
-const JUNIT: &str = "target/nextest/ci/junit.xml";
+pub const JUNIT: &str = "target/nextest/ci/junit.xml";
 
 #[derive(Debug, clap::Args)]
 pub struct Rules {
@@ -35,14 +36,20 @@ pub struct Rules {
     result: Option<PathBuf>,
 }
 
+/// The host tests of all crates whose tests are of rules.
+pub fn host_tests(root: &Path) -> anyhow::Result<Vec<HostTest>> {
+    let mut tests = Vec::new();
+    for folder in TESTED.iter().filter(|folder| root.join(folder).is_dir()) {
+        tests.extend(sources::tests(root, folder)?);
+    }
+    Ok(tests)
+}
+
 impl Rules {
     pub fn list(&self, arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Status> {
         let root = arguments.root()?;
         let rules = book::load(&root.join("rules"))?;
-        let mut tests = Vec::new();
-        for folder in TESTED.iter().filter(|folder| root.join(folder).is_dir()) {
-            tests.extend(sources::tests(&root, folder)?);
-        }
+        let tests = host_tests(&root)?;
         let verdicts = match &self.junit {
             Some(path) => junit::read(path)?,
             None => junit::read_if_there(&root.join(JUNIT))?,

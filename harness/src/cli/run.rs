@@ -47,17 +47,23 @@ pub struct Run {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Accelerator {
+pub enum Accelerator {
     Tcg,
     Kvm,
 }
 
+impl Accelerator {
+    pub fn accel(self) -> Accel {
+        match self {
+            Self::Tcg => Accel::Tcg,
+            Self::Kvm => Accel::Kvm,
+        }
+    }
+}
+
 impl Run {
     pub fn run(&self, arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<Status> {
-        let accel = match self.accel {
-            Accelerator::Tcg => Accel::Tcg,
-            Accelerator::Kvm => Accel::Kvm,
-        };
+        let accel = self.accel.accel();
         if self.trace_log.is_some() && accel == Accel::Kvm {
             anyhow::bail!("--trace-log needs --accel tcg: only there QEMU sees the VM exits");
         }
@@ -167,7 +173,7 @@ pub fn perform(
 }
 
 /// A folder for the boots of this run alone; it goes away with it unless something went wrong.
-fn boots_folder(root: &Path) -> anyhow::Result<TempDir> {
+pub fn boots_folder(root: &Path) -> anyhow::Result<TempDir> {
     let folder = root.join(".trapline");
     std::fs::create_dir_all(&folder)
         .and_then(|()| tempfile::Builder::new().prefix("boots-").tempdir_in(&folder))

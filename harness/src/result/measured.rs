@@ -82,7 +82,7 @@ impl Exit {
 }
 
 /// The exit's name; where perf has none, with the code, so that two of them stay apart.
-fn exit_name(code: u64) -> String {
+pub(crate) fn exit_name(code: u64) -> String {
     match exit::name(code) {
         "UNKNOWN" => format!("UNKNOWN {code:#x}"),
         name => name.into(),
@@ -90,7 +90,7 @@ fn exit_name(code: u64) -> String {
 }
 
 /// `msr 0x830:W`.
-fn exit_text(key: ExitKey) -> String {
+pub(crate) fn exit_text(key: ExitKey) -> String {
     Exit::new(key, Stats::default()).full_name()
 }
 

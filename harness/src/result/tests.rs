@@ -160,3 +160,18 @@ fn a_snapshot_has_what_is_blessed_and_nothing_of_the_rest() {
     assert_eq!(snapshot.windows[0].exits[2].figures.sum, 4000);
     assert_eq!(snapshot.values[0].value, 10);
 }
+
+#[test]
+fn features_are_read_back_from_what_a_result_says_of_its_silicon() {
+    let mut result = result();
+    let mut features = |silicon: &str| {
+        result.scenarios[0].silicon = silicon.into();
+        let (modeled, real) = result.scenarios[0].features();
+        (modeled.join(" "), real.join(" "))
+    };
+    assert_eq!(features("none"), (String::new(), String::new()));
+    assert_eq!(features("zen4 vnmi=off (modeled: avic, vgif)").0, "avic vgif");
+    let both = features("zen5 (modeled: avic, x2avic; real: vgif)");
+    assert_eq!(both, ("avic x2avic".into(), "vgif".into()));
+    assert_eq!(features("host (real: avic)"), (String::new(), "avic".into()));
+}

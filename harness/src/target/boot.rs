@@ -128,9 +128,14 @@ impl Boot<'_> {
         })
     }
 
+    /// QEMU's arguments. The files that they name are in the boot's folder.
+    pub fn arguments(&self) -> Vec<String> {
+        arguments(self.accel, &self.start, self.oracle, self.cores)
+    }
+
     /// The shell command that repeats the boot.
     pub fn reproduction(&self) -> String {
-        let arguments = arguments(self.accel, &self.start, self.oracle, self.cores).join(" ");
+        let arguments = self.arguments().join(" ");
         format!("cd {} && {} {arguments}", self.dir.display(), self.qemu.path.display())
     }
 

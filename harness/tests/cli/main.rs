@@ -8,6 +8,7 @@ mod fixture;
 mod imported;
 mod importing;
 mod interrupted;
+mod qualifying;
 mod reading;
 mod real;
 mod running;

@@ -43,6 +43,16 @@ fn one_comparison_that_does_not_hold_is_enough() {
     let judged = judge(&claim, &Book::default(), Some(&result()));
     assert_eq!(judged.standing, Standing::Fails);
     assert_eq!(judged.evidence, ["a.msr == 2*a.n: 20 == 20", "a.hlt == 0: 10 is not 0"]);
+    let compared = |what: &str, expected: &str, measured: &str, holds| Compared {
+        what: what.into(),
+        expected: expected.into(),
+        measured: measured.into(),
+        holds,
+    };
+    assert_eq!(
+        judged.compared,
+        [compared("a.msr == 2*a.n", "20", "20", true), compared("a.hlt == 0", "0", "10", false)]
+    );
 }
 
 #[test]
