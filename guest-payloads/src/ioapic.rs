@@ -54,6 +54,11 @@ pub fn route(pin: u8, vector: u8) {
     write_entry(pin, u64::from(vector));
 }
 
+/// The same on another vCPU, by its APIC id.
+pub fn route_to(pin: u8, vector: u8, to: u32) {
+    write_entry(pin, u64::from(to) << 56 | u64::from(vector));
+}
+
 /// Masks a pin.
 pub fn mask(pin: u8) {
     write_entry(pin, MASKED);

@@ -19,6 +19,11 @@ pub const HOURS_24: u8 = 0x02;
 /// C: IRQ 8 is high.
 pub const IRQF: u8 = 0x80;
 
+/// Chooses a register.
+pub fn select(register: u8) {
+    write_port(INDEX, register);
+}
+
 /// Reads a register: two accesses, index first.
 #[inline(always)]
 pub fn read(register: u8) -> u8 {

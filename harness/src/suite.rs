@@ -10,8 +10,9 @@
 //! payload = "self-ipi"
 //! matrix = { wait = ["hlt", "nop"] } # one scenario for each combination
 //! params = { n = 100 }
-//! machine = { x2apic = true }        # also tsc-deadline, xen, pit-reinject (false), and kvm and hyperv:
-//!                                    # true, or a list of switches, such as ["hv-vpindex", "hv-synic"]
+//! machine = { x2apic = true }        # also tsc-deadline, xen, pit-reinject, rtc-good and rtc-absent
+//!                                    # (false), and kvm and hyperv: true, or a list of switches, such
+//!                                    # as ["hv-vpindex", "hv-synic"]
 //! silicon = "none"                   # these five are the defaults
 //!                                    # or none, zen2, zen3, zen4, zen5, host; also "zen4 vnmi=off",
 //!                                    # "none idle-hlt=modeled", "zen4 avic=real x2avic=real"

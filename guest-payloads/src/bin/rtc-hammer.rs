@@ -9,8 +9,9 @@ payload! {
     about: "Hammers ports 70h and 71h: reads or writes in a row, or the service of periodic ticks.";
     number n = 64, "How many accesses or ticks.";
     number rate = 3, "Register A's rate select: 3 is 8192 Hz, 5 is 2048 Hz, 6 is 1024 Hz.";
-    choice mode: Mode { Read = "read", Write = "write", Service = "service" }
-        = "read", "Reads of D, writes of RAM, or ticks on IRQ 8 with register C read until clear.";
+    choice mode: Mode { Read = "read", Write = "write", Service = "service", Wide = "wide" }
+        = "read", "Reads of D, writes of RAM, ticks on IRQ 8 with register C read until clear, or reads of \
+        two and four bytes.";
     choice reads: Reads { UntilClear = "until-clear", Once = "once" }
         = "until-clear", "How a tick's handler reads C: as the Windows HAL, or once.";
     run: run;
@@ -64,8 +65,23 @@ fn run(Params { n, rate, mode, reads }: Params) {
             call::end();
             call::check("RAM keeps the last byte", (n - 1) & 0xff, u64::from(rtc::read(RAM)));
         }
+        Mode::Wide => wide(n),
         Mode::Service => service(n, rate as u8 & 15, reads),
     }
+}
+
+/// An access of several bytes is one exit, and each byte is its port's: the index reads all ones, then
+/// comes the register, then nothing.
+fn wide(n: u64) {
+    rtc::select(rtc::D);
+    let mut wrong = 0;
+    call::begin("rtc");
+    for _ in 0..n {
+        wrong += u64::from(cpu::read_port_16(0x70) != 0x80ff);
+        wrong += u64::from(cpu::read_port_32(0x70) != 0xffff_80ff);
+    }
+    call::end();
+    call::check("RTC-032: reads of several bytes that were not those of each", 0, wrong);
 }
 
 fn service(n: u64, rate: u8, reads: Reads) {

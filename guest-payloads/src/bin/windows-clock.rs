@@ -25,6 +25,7 @@ payload! {
 }
 
 const WORK: u8 = 0x2f;
+const HZ: u64 = 2048;
 
 static DONE: Count = Count::new();
 
@@ -58,6 +59,7 @@ fn run(Params { n, every, work, profile, sources, registers }: Params) {
     };
     // From a guest tick on, so that the window holds whole ones.
     wait_for(ticks, 1);
+    let (start, accesses) = (cpu::tsc(), rtc::ACCESSES.get());
     call::begin("clock");
     for tick in 2..n + 2 {
         wait_for(ticks, tick);
@@ -68,6 +70,10 @@ fn run(Params { n, every, work, profile, sources, registers }: Params) {
         cpu::cli();
     }
     call::end();
+    let elapsed = cpu::tsc() - start;
+    // What a clock of 2048 Hz makes in that time, rounded.
+    let second = cpu::tsc_khz() * 1000;
+    let periods = (elapsed * HZ + second / 2) / second;
     call::value("stimer", u64::from(by_stimer));
     call::value("inhibits", call::query(Query::ApicvInhibits).unwrap_or(u64::MAX));
     call::value("auto-eoi-users", call::query(Query::AutoEoiCount).unwrap_or(u64::MAX));
@@ -77,9 +83,13 @@ fn run(Params { n, every, work, profile, sources, registers }: Params) {
         call::check("HV-137: guest ticks before their time", 0, stimer::EARLY.get());
         call::check("HV-137: interrupts without a message", 0, stimer::STRANGE.get());
         call::check("HV-244: EOM writes", 0, stimer::EOMS.get());
+        // A COUNT for each guest tick: 2048 a second if it is one period long.
+        call::check("RTC-029: periods of 2048 Hz, by COUNT writes", n * every, periods);
     } else {
         call::check("RTC-008: guest ticks", 1 + n, rtc::TICKS.get());
         call::check("RTC-011: handlers that found IRQF clear", 0, rtc::SPURIOUS.get());
+        let accesses = rtc::ACCESSES.get() - accesses;
+        call::check("RTC-029: 4096 port accesses a second", 1, u64::from(accesses >= 2 * periods));
         call::check("RTC-027: register B after the HAL's stop", 0x02, u64::from(rtc::stop()));
     }
     call::check("work done", n * work, DONE.get());

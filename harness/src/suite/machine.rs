@@ -7,7 +7,7 @@ use super::fields::Entry;
 use trapline_abi::machine::{HyperV, Kvm, Machine};
 
 pub(super) fn read(entry: Entry<'_>) -> Result<Machine, SuiteError> {
-    const KEYS: &[&str] = &["x2apic", "tsc-deadline", "kvm", "hyperv", "xen", "pit-reinject"];
+    const KEYS: &[&str] = &["x2apic", "tsc-deadline", "kvm", "hyperv", "xen", "pit-reinject", "rtc-good"];
     let fields = entry.fields("a machine", KEYS)?;
     let flag = |key, default| fields.or(key, default, |e| e.flag());
     let plain = Machine::PLAIN;
@@ -18,6 +18,7 @@ pub(super) fn read(entry: Entry<'_>) -> Result<Machine, SuiteError> {
         hyperv: fields.or("hyperv", plain.hyperv, |e| HYPERV.read(e))?,
         xen: flag("xen", plain.xen)?,
         pit_reinject: flag("pit-reinject", plain.pit_reinject)?,
+        rtc_good: flag("rtc-good", plain.rtc_good)?,
     })
 }
 
@@ -91,6 +92,7 @@ pub fn machine_words(machine: Machine) -> Vec<(&'static str, bool)> {
     ];
     let on = |on: bool, name: &'static str| on.then_some((name, true));
     words.extend(on(machine.pit_reinject, "pit-reinject"));
+    words.extend(on(machine.rtc_good, "rtc-good"));
     words.extend(Kvm::SWITCHES.iter().filter_map(|(n, s)| on(machine.kvm.contains(*s), n)));
     words.extend(HyperV::SWITCHES.iter().filter_map(|(n, s)| on(machine.hyperv.contains(*s), n)));
     words

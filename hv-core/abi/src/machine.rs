@@ -21,6 +21,9 @@ pub struct Machine {
     /// The PIT makes up for ticks that the guest missed, as KVM's does under QEMU's
     /// `lost_tick_policy=delay`. KVM then inhibits AVIC.
     pub pit_reinject: bool,
+    /// The RTC ticks on though nobody reads its register C, as the flag "RTC good" of ACPI's WAET table
+    /// promises.
+    pub rtc_good: bool,
 }
 
 impl Machine {
@@ -32,6 +35,7 @@ impl Machine {
         hyperv: HyperV::empty(),
         xen: false,
         pit_reinject: false,
+        rtc_good: false,
     };
 }
 

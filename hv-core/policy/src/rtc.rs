@@ -68,6 +68,11 @@ const UIP_NS: u64 = 244_140;
 pub struct Rtc {
     /// A seeded fault: a read of register C does not clear it, against RTC-011.
     pub keep_c: bool,
+    /// Periodic ticks go on though nobody reads register C (RTC-031), as a WAET table with "RTC good"
+    /// promises: each one that finds the line high is [`Self::take_tick`]'s.
+    pub good: bool,
+    /// Such a tick came.
+    tick: bool,
     index: u8,
     nmi_masked: bool,
     a: u8,
@@ -87,6 +92,8 @@ impl Rtc {
         let b = HOUR_24;
         Self {
             keep_c: false,
+            good: false,
+            tick: false,
             index: 0,
             nmi_masked: false,
             a: 0x26,
@@ -123,6 +130,12 @@ impl Rtc {
     #[inline]
     pub const fn next_deadline(&self) -> Ns {
         self.deadline
+    }
+
+    /// Whether the line is to be lowered for a moment, for another tick to be seen; it is so once.
+    #[inline]
+    pub const fn take_tick(&mut self) -> bool {
+        core::mem::replace(&mut self.tick, false)
     }
 
     /// Lets time pass. Cheap unless a deadline was reached.
@@ -234,6 +247,7 @@ impl Rtc {
     fn sync(&mut self, now: Ns) {
         let Some(chain) = &mut self.divider else { return };
         if chain.ticked(divider::period(self.a), now) {
+            self.tick |= self.good && self.flags & self.b & PERIODIC != 0;
             self.flags |= PERIODIC;
         }
         let updates = chain.updates(now);
@@ -255,7 +269,8 @@ impl Rtc {
     fn rearm(&mut self) {
         self.deadline = Ns::NEVER;
         let Some(chain) = &self.divider else { return };
-        if self.b & FLAGS == 0 || self.irq() {
+        let is_high = self.irq();
+        if self.b & FLAGS == 0 || is_high && !self.good {
             return;
         }
         if self.b & PERIODIC != 0
@@ -263,7 +278,7 @@ impl Rtc {
         {
             self.deadline = chain.next_tick(period);
         }
-        if self.b & SET != 0 {
+        if self.b & SET != 0 || is_high {
             return;
         }
         if self.b & UPDATE != 0 {

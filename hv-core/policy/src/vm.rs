@@ -156,6 +156,7 @@ impl Devices {
         }
         let mut rtc = Rtc::new(Date::START);
         rtc.keep_c = seed == Some(Seed::RtcKeepsC);
+        rtc.good = machine.rtc_good;
         let mut ioapic = Ioapic::new();
         ioapic.watches_pit = machine.pit_reinject;
         Self {
@@ -359,6 +360,10 @@ impl<'s> Vm<'s> {
     #[inline(always)]
     fn carry_rtc_line(&self, vcpu: &mut Vcpu, devices: &mut Devices) {
         let level = devices.rtc.irq();
+        if devices.rtc.take_tick() {
+            devices.pic.set_line(RTC_IRQ, false);
+            _ = devices.ioapic.set_line(RTC_IRQ, false);
+        }
         devices.pic.set_line(RTC_IRQ, level);
         if level && self.features.avic {
             self.catch_up_eoi(vcpu, &mut devices.ioapic);

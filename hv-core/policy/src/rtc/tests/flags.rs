@@ -47,6 +47,29 @@ fn rtc_011_reading_c_returns_and_clears_it_and_drops_the_line() {
 }
 
 #[test]
+fn rtc_031_a_good_rtc_ticks_on_though_c_is_not_read() {
+    for good in [false, true] {
+        let mut guest = Guest::new();
+        guest.rtc.good = good;
+        guest.write(A, 0x26);
+        guest.write(B, HOUR_24 | PERIODIC);
+        let mut ticks = 0;
+        for _ in 0..10 {
+            guest.now = guest.now.after(976_563);
+            let before = guest.rtc.irq();
+            guest.rtc.advance(guest.now);
+            ticks += u32::from(!before && guest.rtc.irq()) + u32::from(guest.rtc.take_tick());
+        }
+        assert_eq!(ticks, if good { 10 } else { 1 });
+        // A read of C lowers the line, and the next tick is an edge again.
+        assert_eq!(guest.read(C), IRQF | PERIODIC);
+        guest.now = guest.now.after(976_563);
+        guest.rtc.advance(guest.now);
+        assert!(guest.rtc.irq() && !guest.rtc.take_tick());
+    }
+}
+
+#[test]
 fn rtc_011_the_seeded_fault_is_visible() {
     let mut guest = Guest::new();
     guest.rtc.keep_c = true;
