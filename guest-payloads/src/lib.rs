@@ -15,6 +15,7 @@
 #![cfg_attr(feature = "image", deny(unsafe_op_in_unsafe_fn))]
 
 // Everything below runs in a guest only; on the host the crate is checked, not executed.
+pub mod acpi;
 pub mod apic;
 pub mod barrier;
 pub mod call;

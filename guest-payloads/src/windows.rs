@@ -3,11 +3,12 @@
 //! Only its pattern of accesses is here. That was published by people who watched the ports and MSRs of
 //! such guests, in seeds/000 among others.
 
+pub mod apic_timer;
 pub mod rtc;
 pub mod stimer;
 
 use crate::cpu::cpuid;
-use crate::synic;
+use crate::{acpi, synic};
 
 const HYPERVISOR: u32 = 0x4000_0000;
 const PRIVILEGES: u32 = HYPERVISOR + 3;
@@ -27,9 +28,27 @@ fn privileges() -> u32 {
     if signature == SIGNATURE && last >= PRIVILEGES { cpuid(PRIVILEGES)[0] } else { 0 }
 }
 
-/// Whether synthetic timers are offered, and the SynIC that their messages need; else the RTC it is.
-pub fn takes_stimer() -> bool {
-    privileges() & (SYNIC | STIMER) == SYNIC | STIMER
+/// A clock that interrupts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// A synthetic timer.
+    Stimer,
+    /// The RTC.
+    Rtc,
+    /// The APIC's timer.
+    ApicTimer,
+}
+
+/// Which clock it takes: synthetic timers where they are offered, and with them the SynIC that their
+/// messages need; else the RTC, unless the FADT says that there is none.
+pub fn clock() -> Clock {
+    if privileges() & (SYNIC | STIMER) == SYNIC | STIMER {
+        Clock::Stimer
+    } else if acpi::rtc_is_absent() {
+        Clock::ApicTimer
+    } else {
+        Clock::Rtc
+    }
 }
 
 /// What kernels up to about version 1809 write to SINT0, SINT1 and SINT4 of each processor at start, as

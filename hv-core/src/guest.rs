@@ -2,6 +2,7 @@
 
 use crate::guest_memory::GuestRam;
 use crate::svm::tables::VmTables;
+use hv_core::acpi;
 use hv_core::payload::Payload;
 use trapline_abi::boot::{BOOT_PAGE, BootPage, GUEST_MEMORY, MAGIC, MAX_PARAMS, PAGE_TABLES};
 use trapline_abi::plan::Scenario;
@@ -15,7 +16,7 @@ const PRESENT_WRITABLE: u64 = 3;
 const UNCACHED: u64 = 1 << 4;
 const LARGE: u64 = 1 << 7;
 
-/// Fills guest memory: payload, boot page, page tables.
+/// Fills guest memory: payload, boot page, ACPI's tables, page tables.
 pub fn load(memory: &mut GuestRam, payload: &Payload<'_>, scenario: &Scenario<'_>, tsc_khz: u32) {
     memory.clear();
     for segment in payload.segments() {
@@ -35,6 +36,7 @@ pub fn load(memory: &mut GuestRam, payload: &Payload<'_>, scenario: &Scenario<'_
         params,
     };
     memory.write(BOOT_PAGE, page.as_bytes());
+    memory.write(acpi::ADDRESS, &acpi::tables(&scenario.machine));
     page_tables(memory);
 }
 

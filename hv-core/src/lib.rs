@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod account;
+pub mod acpi;
 pub mod last_exits;
 pub mod madt;
 pub mod model;

@@ -3,7 +3,7 @@
 #![no_main]
 
 use guest_payloads::count::Count;
-use guest_payloads::{apic, call, cpu, interrupt, ioapic, payload, rtc, smp};
+use guest_payloads::{acpi, apic, call, cpu, interrupt, ioapic, payload, rtc, smp};
 
 payload! {
     about: "Takes RTC ticks of 2048 Hz while it spins: on the only vCPU, or on the second of two.";
@@ -89,6 +89,7 @@ fn run(Params { n, reads, registers }: Params) {
     call::check("RTC-024: ticks, one a period", n, (ELAPSED.get() + period / 2) / period);
     call::check("RTC-025: ticks more than 10 ms after the one before", 0, LATE.get());
     if reads == Reads::Never {
+        call::check("RTC-031: WAET says so", 1, u64::from(acpi::rtc_is_good()));
         call::check("RTC-031: ticks though C is not read", 1, u64::from(TICKS.get() > n));
     }
 }

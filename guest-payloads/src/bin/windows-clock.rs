@@ -6,12 +6,12 @@
 #![no_main]
 
 use guest_payloads::count::Count;
-use guest_payloads::windows::{self, rtc, stimer};
+use guest_payloads::windows::{self, Clock, apic_timer, rtc, stimer};
 use guest_payloads::{apic, call, cpu, interrupt, payload};
 use trapline_abi::call::Query;
 
 payload! {
-    about: "Keeps time as Windows does, by the RTC or by synthetic timers, whichever CPUID leaves it.";
+    about: "Keeps time as Windows does: by synthetic timers, the RTC or the APIC's timer, by CPUID and FADT.";
     number n = 8, "How many guest ticks.";
     number every = 5, "How long one lasts, in periods of 2048 Hz: the RTC interrupts as often for it.";
     number work = 4, "IPIs to itself after each guest tick.";
@@ -43,23 +43,11 @@ fn run(Params { n, every, work, profile, sources, registers }: Params) {
     if sources == Sources::Released {
         windows::release_auto_eoi();
     }
-    let by_stimer = windows::takes_stimer();
-    let ticks = if by_stimer {
-        stimer::start(every);
-        &stimer::TICKS
-    } else {
-        rtc::start(
-            every,
-            match profile {
-                Profile::WindowsHal => rtc::Profile::WindowsHal,
-                Profile::Minimal => rtc::Profile::Minimal,
-            },
-        );
-        &rtc::TICKS
-    };
+    let clock = windows::clock();
+    let ticks = start(clock, every, profile);
     // From a guest tick on, so that the window holds whole ones.
     wait_for(ticks, 1);
-    let (start, accesses) = (cpu::tsc(), rtc::ACCESSES.get());
+    let (begun, accesses) = (cpu::tsc(), rtc::ACCESSES.get());
     call::begin("clock");
     for tick in 2..n + 2 {
         wait_for(ticks, tick);
@@ -70,29 +58,61 @@ fn run(Params { n, every, work, profile, sources, registers }: Params) {
         cpu::cli();
     }
     call::end();
-    let elapsed = cpu::tsc() - start;
+    let elapsed = cpu::tsc() - begun;
     // What a clock of 2048 Hz makes in that time, rounded.
     let second = cpu::tsc_khz() * 1000;
     let periods = (elapsed * HZ + second / 2) / second;
-    call::value("stimer", u64::from(by_stimer));
+    call::value("stimer", u64::from(clock == Clock::Stimer));
     call::value("inhibits", call::query(Query::ApicvInhibits).unwrap_or(u64::MAX));
     call::value("auto-eoi-users", call::query(Query::AutoEoiCount).unwrap_or(u64::MAX));
-    if by_stimer {
-        stimer::stop();
-        call::check("HV-243: guest ticks, without a write of SCONTROL", 1 + n, stimer::TICKS.get());
-        call::check("HV-137: guest ticks before their time", 0, stimer::EARLY.get());
-        call::check("HV-137: interrupts without a message", 0, stimer::STRANGE.get());
-        call::check("HV-244: EOM writes", 0, stimer::EOMS.get());
-        // A COUNT for each guest tick: 2048 a second if it is one period long.
-        call::check("RTC-029: periods of 2048 Hz, by COUNT writes", n * every, periods);
-    } else {
-        call::check("RTC-008: guest ticks", 1 + n, rtc::TICKS.get());
-        call::check("RTC-011: handlers that found IRQF clear", 0, rtc::SPURIOUS.get());
-        let accesses = rtc::ACCESSES.get() - accesses;
-        call::check("RTC-029: 4096 port accesses a second", 1, u64::from(accesses >= 2 * periods));
-        call::check("RTC-027: register B after the HAL's stop", 0x02, u64::from(rtc::stop()));
+    match clock {
+        Clock::Stimer => {
+            stimer::stop();
+            call::check("HV-243: guest ticks, SCONTROL unwritten", 1 + n, stimer::TICKS.get());
+            call::check("HV-137: guest ticks before their time", 0, stimer::EARLY.get());
+            call::check("HV-137: interrupts without a message", 0, stimer::STRANGE.get());
+            call::check("HV-244: EOM writes", 0, stimer::EOMS.get());
+            // A COUNT for each guest tick: 2048 a second if it is one period long.
+            call::check("RTC-029: periods of 2048 Hz, by COUNT writes", n * every, periods);
+        }
+        Clock::Rtc => {
+            let is_as_often = rtc::ACCESSES.get() - accesses >= 2 * periods;
+            call::check("RTC-008: guest ticks", 1 + n, rtc::TICKS.get());
+            call::check("RTC-011: handlers that found IRQF clear", 0, rtc::SPURIOUS.get());
+            call::check("RTC-029: 4096 port accesses a second", 1, u64::from(is_as_often));
+            call::check("RTC-027: register B after the HAL's stop", 0x02, u64::from(rtc::stop()));
+        }
+        Clock::ApicTimer => {
+            apic_timer::stop();
+            let ticks = apic_timer::TICKS.get();
+            call::check("RTC-030: guest ticks without an RTC, as the FADT says", 1 + n, ticks);
+        }
     }
     call::check("work done", n * work, DONE.get());
+}
+
+/// Starts the clock: where its guest ticks are counted.
+fn start(clock: Clock, every: u64, profile: Profile) -> &'static Count {
+    match clock {
+        Clock::Stimer => {
+            stimer::start(every);
+            &stimer::TICKS
+        }
+        Clock::Rtc => {
+            rtc::start(
+                every,
+                match profile {
+                    Profile::WindowsHal => rtc::Profile::WindowsHal,
+                    Profile::Minimal => rtc::Profile::Minimal,
+                },
+            );
+            &rtc::TICKS
+        }
+        Clock::ApicTimer => {
+            apic_timer::start(every);
+            &apic_timer::TICKS
+        }
+    }
 }
 
 fn wait_for(ticks: &Count, tick: u64) {

@@ -7,7 +7,16 @@ use super::fields::Entry;
 use trapline_abi::machine::{HyperV, Kvm, Machine};
 
 pub(super) fn read(entry: Entry<'_>) -> Result<Machine, SuiteError> {
-    const KEYS: &[&str] = &["x2apic", "tsc-deadline", "kvm", "hyperv", "xen", "pit-reinject", "rtc-good"];
+    const KEYS: &[&str] = &[
+        "x2apic",
+        "tsc-deadline",
+        "kvm",
+        "hyperv",
+        "xen",
+        "pit-reinject",
+        "rtc-good",
+        "rtc-absent",
+    ];
     let fields = entry.fields("a machine", KEYS)?;
     let flag = |key, default| fields.or(key, default, |e| e.flag());
     let plain = Machine::PLAIN;
@@ -19,6 +28,7 @@ pub(super) fn read(entry: Entry<'_>) -> Result<Machine, SuiteError> {
         xen: flag("xen", plain.xen)?,
         pit_reinject: flag("pit-reinject", plain.pit_reinject)?,
         rtc_good: flag("rtc-good", plain.rtc_good)?,
+        rtc_absent: flag("rtc-absent", plain.rtc_absent)?,
     })
 }
 
@@ -93,6 +103,7 @@ pub fn machine_words(machine: Machine) -> Vec<(&'static str, bool)> {
     let on = |on: bool, name: &'static str| on.then_some((name, true));
     words.extend(on(machine.pit_reinject, "pit-reinject"));
     words.extend(on(machine.rtc_good, "rtc-good"));
+    words.extend(on(machine.rtc_absent, "rtc-absent"));
     words.extend(Kvm::SWITCHES.iter().filter_map(|(n, s)| on(machine.kvm.contains(*s), n)));
     words.extend(HyperV::SWITCHES.iter().filter_map(|(n, s)| on(machine.hyperv.contains(*s), n)));
     words

@@ -24,6 +24,8 @@ pub struct Machine {
     /// The RTC ticks on though nobody reads its register C, as the flag "RTC good" of ACPI's WAET table
     /// promises.
     pub rtc_good: bool,
+    /// ACPI's FADT says that there is no RTC. (There is one, so that a guest that uses it is noticed.)
+    pub rtc_absent: bool,
 }
 
 impl Machine {
@@ -36,6 +38,7 @@ impl Machine {
         xen: false,
         pit_reinject: false,
         rtc_good: false,
+        rtc_absent: false,
     };
 }
 
