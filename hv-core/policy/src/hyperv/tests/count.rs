@@ -137,7 +137,6 @@ fn hv_129_a_vcpu_that_is_reset_and_gone_no_longer_counts() {
     vm.sint(1, 3, AUTO_EOI | 0x50);
     let mut gone = vm.synics.pop().unwrap();
     gone.reset(&mut vm.partition, &mut vm.inhibits);
-    drop(gone);
     assert_eq!((vm.count(), vm.inhibits.inhibited()), (1, true));
     vm.sint(0, 0, MASKED);
     assert_eq!((vm.count(), vm.inhibits.inhibited()), (0, false));
