@@ -54,7 +54,7 @@ fn same_bytes(times: usize, laboratory: &Laboratory, long: bool) {
 #[test]
 fn a_scenario_alone_in_its_boot_gives_what_it_gives_in_the_suite() {
     let laboratory = Laboratory::new();
-    for (group, scenarios) in laboratory.by_cores().iter().enumerate() {
+    for (group, scenarios) in laboratory.by_length(false).iter().enumerate() {
         let suite = laboratory.run(&format!("suite-{group}"), scenarios).transcript;
         at_once(scenarios, |number, scenario| {
             let name = format!("alone-{group}-{number}");
@@ -67,7 +67,7 @@ fn a_scenario_alone_in_its_boot_gives_what_it_gives_in_the_suite() {
 #[test]
 fn the_suite_backwards_gives_the_same_results() {
     let laboratory = Laboratory::new();
-    for (group, scenarios) in laboratory.by_cores().into_iter().enumerate() {
+    for (group, scenarios) in laboratory.by_length(false).into_iter().enumerate() {
         let backwards: Vec<Scenario> = scenarios.iter().rev().cloned().collect();
         let orders = [scenarios, backwards];
         let results = Mutex::new([const { Vec::new() }; 2]);
