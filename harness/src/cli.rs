@@ -2,11 +2,13 @@
 
 mod bless;
 mod claims;
+mod collect;
 mod compare;
 mod cost;
 mod import;
 mod iso;
 mod list;
+mod merge;
 mod predict;
 mod progress;
 mod qualify;
@@ -57,6 +59,18 @@ enum Command {
     List(list::List),
     /// Runs scenarios, prints their exit tables and says pass or fail.
     Run(run::Run),
+    /// Makes one result of several: of the parts of `run --partition`, or of other results.
+    ///
+    /// Parts give what one run would have given, in its order. Results that were not run alike
+    /// (images, QEMU, processor, revision, repeats), a scenario twice with different content, and
+    /// missing parts are refused. The exit code is that of the merged result.
+    Merge(merge::Merge),
+    /// Makes a result of what a machine without QEMU said on its serial line.
+    ///
+    /// The machine started from an ISO of `trapline iso`. A device is read until hv-core is done; a
+    /// file is what another program captured. Records that are missing or damaged are named, and
+    /// nothing is written then.
+    Collect(collect::Collect),
     /// Prints the last result again.
     Show(show::Show),
     /// Makes goldens of the last result.
@@ -113,6 +127,8 @@ pub fn dispatch(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<St
     match &arguments.command {
         Command::List(list) => list.list(arguments, out),
         Command::Run(run) => run.run(arguments, out),
+        Command::Merge(merge) => merge.merge(arguments, out),
+        Command::Collect(collect) => collect.collect(arguments, out),
         Command::Show(show) => show.show(arguments, out),
         Command::Bless(bless) => bless.bless(arguments, out),
         Command::Compare(compare) => compare.compare(arguments, out),

@@ -54,11 +54,12 @@ fn missing_in(path: &OsStr, modules: &Path) -> Vec<&'static str> {
     missing
 }
 
-/// Writes the ISO to `out`, whole or not at all.
+/// Writes the ISO to `out`, whole or not at all. GRUB prints the lines of `label` before it starts
+/// hv-core: [`crate::collect::label`].
 ///
 /// # Errors
 /// Missing tools, files that cannot be written, and whatever grub-mkrescue says.
-pub fn make(core: &Path, plan: &[u8], out: &Path) -> Result<(), IsoError> {
+pub fn make(core: &Path, plan: &[u8], label: &[String], out: &Path) -> Result<(), IsoError> {
     let missing = missing_tools();
     if !missing.is_empty() {
         return Err(IsoError::NoTools(missing));
@@ -75,7 +76,7 @@ pub fn make(core: &Path, plan: &[u8], out: &Path) -> Result<(), IsoError> {
     fs::create_dir_all(&grub).map_err(failed(&grub))?;
     fs::copy(core, root.join("boot/hv-core")).map_err(failed(core))?;
     fs::write(root.join("boot/plan"), plan).map_err(failed(&root))?;
-    fs::write(grub.join("grub.cfg"), configuration()).map_err(failed(&grub))?;
+    fs::write(grub.join("grub.cfg"), configuration(label)).map_err(failed(&grub))?;
     let image = work.path().join("image.iso");
     let output = Command::new("grub-mkrescue")
         .arg("-o")
@@ -92,13 +93,15 @@ pub fn make(core: &Path, plan: &[u8], out: &Path) -> Result<(), IsoError> {
 
 /// GRUB talks on COM1 too, so that a machine without a screen can be followed; hv-core's frames
 /// survive text in front of them.
-fn configuration() -> String {
+fn configuration(label: &[String]) -> String {
+    let echo: String = label.iter().map(|line| format!("    echo \"{line}\"\n")).collect();
     format!(
         "serial --unit=0 --speed=115200\n\
          terminal_input console serial\n\
          terminal_output console serial\n\
          set timeout=0\n\
          menuentry \"Trapline\" {{\n\
+         {echo}\
          \x20   multiboot2 /boot/hv-core\n\
          \x20   module2 /boot/plan {FILE_NAME}\n\
          \x20   boot\n\

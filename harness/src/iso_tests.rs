@@ -18,9 +18,10 @@ fn missing_tools_are_named_by_their_packages() {
 
 #[test]
 fn grub_gets_the_plan_as_the_module_that_hv_core_looks_for() {
-    let text = configuration();
+    let text = configuration(&["trapline-iso hv-core 12.".into()]);
     assert!(text.contains("\n    module2 /boot/plan opt/trapline/plan\n"), "{text}");
     assert!(text.contains("\n    multiboot2 /boot/hv-core\n"), "{text}");
+    assert!(text.contains("{\n    echo \"trapline-iso hv-core 12.\"\n    multiboot2"), "{text}");
 }
 
 #[test]
@@ -31,7 +32,7 @@ fn an_iso_holds_the_image_and_the_plan_byte_for_byte() {
     fs::write(&core, b"an image").unwrap();
     let plan: Vec<u8> = (0..100_000u32).map(|i| (i * 7) as u8).collect();
     let out = folder.path().join("out.iso");
-    make(&core, &plan, &out).unwrap();
+    make(&core, &plan, &[], &out).unwrap();
     for (name, bytes) in [("hv-core", &b"an image"[..]), ("plan", &plan)] {
         let to = folder.path().join(name);
         let output = Command::new("xorriso")
@@ -53,7 +54,7 @@ fn a_failed_iso_leaves_the_old_one() {
     let folder = TempDir::new().unwrap();
     let out = folder.path().join("out.iso");
     fs::write(&out, b"old").unwrap();
-    let error = make(Path::new("/no/such/image"), b"", &out).unwrap_err().to_string();
+    let error = make(Path::new("/no/such/image"), b"", &[], &out).unwrap_err().to_string();
     assert!(error.contains("/no/such/image"), "{error}");
     assert_eq!(fs::read(&out).unwrap(), b"old");
 }

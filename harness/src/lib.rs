@@ -5,6 +5,8 @@
 //! - [`target`], [`transcript`]: hv-core in QEMU, and what it says.
 //! - [`run`]: from scenarios to a [`result`], by way of a [`verdict`] on each.
 //! - [`table`], [`compare`], [`bless`]: what is done with a result.
+//! - [`partition`], [`merge`]: a run in parts, and one result of them.
+//! - [`collect`]: a result from what came over a serial line.
 //! - [`import`]: what perf printed elsewhere.
 //! - [`claims`]: what others measured and said, held against runs.
 //! - [`files`]: reading them.
@@ -13,6 +15,7 @@
 
 pub mod bless;
 pub mod claims;
+pub mod collect;
 pub mod compare;
 pub mod cost;
 pub mod doctor;
@@ -21,7 +24,9 @@ pub mod formula;
 pub mod images;
 pub mod import;
 pub mod iso;
+pub mod merge;
 pub mod oracle;
+pub mod partition;
 pub mod payload;
 pub mod plan;
 pub mod qualify;

@@ -6,11 +6,13 @@
 
 mod environment;
 mod measured;
+mod part;
 mod store;
 
 pub use environment::{Cpu, Environment};
 pub use measured::{Exit, Measured, MeasuredWindow};
 pub(crate) use measured::{exit_name, exit_text, last_exit_text};
+pub use part::Part;
 pub use store::{StoreError, last_path, read, save, save_last};
 
 use crate::suite::{Scenario, machine_words, policy_word, seed_word};
@@ -32,6 +34,9 @@ pub struct RunResult {
     pub environment: Environment,
     /// How often every scenario ran, with equal results unless its verdict says otherwise.
     pub repeats: u32,
+    /// Which part of a selection it is; `None` of a whole run and of merged parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
     /// The scenarios, in the order of the suites.
     pub scenarios: Vec<ScenarioResult>,
     /// What went wrong with the target outside of every scenario.

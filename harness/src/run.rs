@@ -98,6 +98,7 @@ impl Run<'_> {
         RunResult {
             format: FORMAT,
             repeats: reports.len() as u32,
+            part: None,
             scenarios,
             problems: reports.iter().flat_map(|report| report.problems.clone()).collect(),
             environment,
@@ -111,14 +112,7 @@ impl Run<'_> {
         ran: &[&Ran],
         environment: &Environment,
     ) -> ScenarioResult {
-        let judgement = judge(scenario, &ran[0].run, &ran[0].fate);
-        let mut result = ScenarioResult::new(scenario, measured(ran[0]), judgement);
-        result.silicon = ran[0].run.silicon.describe(&scenario.silicon);
-        if let Some(golden) = self.golden {
-            let mut judgement = result.judgement.clone();
-            hold_against_golden(&mut judgement, golden, environment, &result);
-            result.judgement = judgement;
-        }
+        let mut result = judged(scenario, ran[0], environment, self.golden);
         for (repeat, again) in ran.iter().enumerate().skip(1) {
             let difference = if again.fate == ran[0].fate {
                 differs(result.measured.as_ref(), measured(again).as_ref(), environment)
@@ -155,6 +149,24 @@ impl Run<'_> {
             revision: revision::of(self.root),
         }
     }
+}
+
+/// One run of a scenario, held against its rules and, where there are goldens, against its golden.
+pub(crate) fn judged(
+    scenario: &Scenario,
+    ran: &Ran,
+    environment: &Environment,
+    golden: Option<&Path>,
+) -> ScenarioResult {
+    let judgement = judge(scenario, &ran.run, &ran.fate);
+    let mut result = ScenarioResult::new(scenario, measured(ran), judgement);
+    result.silicon = ran.run.silicon.describe(&scenario.silicon);
+    if let Some(golden) = golden {
+        let mut judgement = result.judgement.clone();
+        hold_against_golden(&mut judgement, golden, environment, &result);
+        result.judgement = judgement;
+    }
+    result
 }
 
 /// What is known of a scenario that ran, however it ended.

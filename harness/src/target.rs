@@ -18,6 +18,7 @@ mod process;
 mod qemu;
 mod stderr;
 
+pub(crate) use batch::fate;
 pub use batch::{Batch, Entry, Fate, Planner, Progress, Ran, Report};
 pub use boot::{Boot, BootRun, Limits};
 pub use ending::Ending;

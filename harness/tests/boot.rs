@@ -77,7 +77,7 @@ fn hv_core_comes_up_by_pvh_under_seabios() {
 fn hv_core_comes_up_by_multiboot2_from_our_iso_with_the_plan_as_a_module() {
     let folder = TempDir::new().unwrap();
     let image = folder.path().join("trapline.iso");
-    iso::make(core(), &plan(), &image).unwrap();
+    iso::make(core(), &plan(), &[], &image).unwrap();
     let run = boot(core(), Start::Iso(image), b"", folder.path().join("boot"));
     assert_both_are_refused(&run, BootPath::Multiboot2);
 }

@@ -4,6 +4,7 @@ use super::workspace::Selection;
 use super::{Arguments, Status};
 use std::io::Write;
 use std::path::PathBuf;
+use trapline::collect::label;
 use trapline::{iso, plan};
 use trapline_abi::plan::Clock;
 
@@ -27,7 +28,7 @@ impl Iso {
         let scenarios = self.selection.scenarios(&arguments.root()?, &catalogue)?;
         let clock = if self.icount { Clock::Icount } else { Clock::Measure };
         let plan = plan::build(&scenarios, &catalogue, clock)?;
-        iso::make(&images.core, &plan, &self.output)?;
+        iso::make(&images.core, &plan, &label::lines(&images), &self.output)?;
         writeln!(out, "{} with {} scenarios", self.output.display(), scenarios.len())?;
         Ok(Status::Held)
     }

@@ -10,7 +10,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tempfile::TempDir;
-use trapline::result::{RunResult, save, save_last};
+use trapline::partition::Partition;
+use trapline::result::{Part, RunResult, save, save_last};
 use trapline::run;
 use trapline::suite::Scenario;
 use trapline::target::{Accel, Qemu, probe_kvm};
@@ -20,6 +21,12 @@ use trapline::verdict::Verdict;
 const ORACLE_LOG: &str = "oracle.log";
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trapline run\n  \
+    trapline run self-ipi tpr\n  \
+    trapline run --repeat 3 --output result.json\n  \
+    trapline run --partition 2/4 --output part-2.json\n  \
+    trapline run --accel kvm --suite suites/ipi.toml")]
 pub struct Run {
     #[command(flatten)]
     selection: Selection,
@@ -29,6 +36,10 @@ pub struct Run {
     /// Run everything that often; every run must give the same, timings included.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
+    /// Run one part of several only: `2/4` or `slice:2/4`. The scenarios are dealt out in order,
+    /// as nextest does it with slice; `trapline merge` makes one result of all parts.
+    #[arg(long, value_name = "N/M")]
+    partition: Option<Partition>,
     /// What to print.
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -70,7 +81,7 @@ impl Run {
         let root = arguments.root()?;
         let images = arguments.images()?;
         let catalogue = images.catalogue()?;
-        let scenarios = self.selection.scenarios(&root, &catalogue)?;
+        let (scenarios, part) = self.part(self.selection.scenarios(&root, &catalogue)?);
         let qemu = Qemu::find()?;
         let dir = boots_folder(&root)?;
         if accel == Accel::Kvm {
@@ -93,7 +104,7 @@ impl Run {
         let outcome = run.run(&scenarios, &mut |_, step| bar.step(step));
         bar.clear();
         let seconds = started.elapsed().as_secs_f64();
-        let outcome = match outcome {
+        let mut outcome = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
                 // The message says what is kept there.
@@ -101,6 +112,7 @@ impl Run {
                 return Err(error.into());
             }
         };
+        outcome.result.part = part;
         let saved = self.save(&root, &outcome);
         // A result that cannot be saved is still shown: it must not be lost twice.
         self.print(out, &outcome.result, seconds)?;
@@ -115,6 +127,13 @@ impl Run {
             Verdict::Fail => Status::Differed,
             Verdict::CouldNotRun => Status::CouldNotRun,
         })
+    }
+
+    /// The scenarios of the wanted part, and which part that is.
+    fn part(&self, all: Vec<Scenario>) -> (Vec<Scenario>, Option<Part>) {
+        let Some(partition) = self.partition else { return (all, None) };
+        let names: Vec<_> = all.iter().map(Scenario::full_name).collect();
+        (partition.take(all), Some(Part::new(partition, &names)))
     }
 
     fn save(&self, root: &Path, outcome: &run::Outcome) -> anyhow::Result<()> {

@@ -40,6 +40,12 @@ pub enum StoreError {
     },
 }
 
+/// What every format has.
+#[derive(serde::Deserialize)]
+struct Versioned {
+    format: u32,
+}
+
 impl RunResult {
     /// The canonical JSON, with a line end.
     pub fn to_json(&self) -> String {
@@ -91,9 +97,15 @@ pub fn read(path: &Path) -> Result<RunResult, StoreError> {
         _ => StoreError::Unreadable { path: path.into(), source },
     })?;
     let refuse = |why: String| StoreError::NotAResult { path: path.into(), why };
-    let result: RunResult = serde_json::from_str(&text).map_err(|e| refuse(e.to_string()))?;
-    if result.format != FORMAT {
-        return Err(refuse(format!("it has format {}, not {FORMAT}", result.format)));
+    let wrong = |e: serde_json::Error| refuse(e.to_string());
+    // The number alone first: another format may have other fields.
+    let Versioned { format } = serde_json::from_str(&text).map_err(wrong)?;
+    if format > FORMAT {
+        let newer = format!("it has format {format}, and {FORMAT} is the newest known here");
+        return Err(refuse(format!("{newer}: read it with the trapline that wrote it")));
     }
-    Ok(result)
+    if format != FORMAT {
+        return Err(refuse(format!("it has format {format}, not {FORMAT}: run it again")));
+    }
+    serde_json::from_str(&text).map_err(wrong)
 }

@@ -87,6 +87,7 @@ pub(crate) fn result() -> RunResult {
         format: FORMAT,
         environment: environment(),
         repeats: 1,
+        part: None,
         scenarios: vec![scenario],
         problems: vec![],
     }
@@ -147,7 +148,7 @@ fn what_is_no_result_is_refused() {
     assert!(error("{").contains("is no result of this version"));
     assert!(error("{}").contains("missing field `format`"));
     let newer = result().to_json().replace("\"format\": 2", "\"format\": 3");
-    assert!(error(&newer).contains("it has format 3, not 2"));
+    assert!(error(&newer).contains("it has format 3, and 2 is the newest known here"));
     let missing = read(&folder.path().join("none.json")).unwrap_err().to_string();
     assert!(missing.contains("run `trapline run` first"), "{missing}");
 }

@@ -1,7 +1,7 @@
 //! A list of scenarios, in as few boots as it takes.
 
 use super::{Accel, Boot, BootRun, Ending, Limits, Qemu, Start, TargetError};
-use crate::transcript::{Decoder, Hello, Place, Problem, ScenarioRun};
+use crate::transcript::{Decoder, Hello, Place, Problem, ScenarioRun, Transcript};
 use std::error::Error;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -210,8 +210,7 @@ impl Report {
             let run = transcript.scenario(place as u32);
             let fate = match run {
                 _ if culprit == Some(place) => blame(&boot),
-                Some(run) if run.end.is_some() => intact_or_damaged(&transcript.problems, place),
-                _ => Fate::Damaged(loss(&transcript.problems)),
+                _ => fate(transcript, place),
             };
             let mut ran = nothing(list, first + place, Some(number), fate);
             if let Some(run) = run {
@@ -248,6 +247,14 @@ fn blame(boot: &BootRun) -> Fate {
     match boot.ending {
         Ending::Silent(_) => Fate::Hung(text),
         _ => Fate::Crashed(text),
+    }
+}
+
+/// What came of a scenario whose boot went on behind it.
+pub(crate) fn fate(transcript: &Transcript, place: usize) -> Fate {
+    match transcript.scenario(place as u32) {
+        Some(run) if run.end.is_some() => intact_or_damaged(&transcript.problems, place),
+        _ => Fate::Damaged(loss(&transcript.problems)),
     }
 }
 

@@ -56,6 +56,11 @@ impl Decoder {
         self.transcript.scenarios.last().filter(|_| self.open)
     }
 
+    /// Whether hv-core said goodbye: nothing more will come.
+    pub fn has_ended(&self) -> bool {
+        self.said_goodbye
+    }
+
     /// The stream is over.
     pub fn finish(mut self) -> Transcript {
         let piece = std::mem::take(&mut self.piece);

@@ -4,11 +4,13 @@
 
 mod bad_input;
 mod blessing;
+mod collecting;
 mod fixture;
 mod imported;
 mod importing;
 mod interrupted;
 mod qualifying;
+mod merging;
 mod reading;
 mod real;
 mod running;

@@ -1,6 +1,7 @@
 //! Three ways to start hv-core, one result.
 
 use crate::laboratory::{Laboratory, assert_same};
+use trapline::collect::label;
 use trapline::iso;
 use trapline::suite::Scenario;
 use trapline::target::Start;
@@ -47,7 +48,8 @@ fn pvh_under_seabios_gives_what_qboot_gives() {
 fn the_grub_iso_gives_what_qboot_gives() {
     let make = |laboratory: &Laboratory, scenarios: &[Scenario]| {
         let image = laboratory.path("trapline.iso");
-        iso::make(&laboratory.images.core, &laboratory.plan(scenarios), &image).unwrap();
+        let label = label::lines(&laboratory.images);
+        iso::make(&laboratory.images.core, &laboratory.plan(scenarios), &label, &image).unwrap();
         Start::Iso(image)
     };
     assert_same_as_qboot(make, BootPath::Multiboot2);
