@@ -4,10 +4,13 @@ mod bless;
 mod claims;
 mod collect;
 mod compare;
+mod completions;
 mod cost;
+mod explain;
 mod import;
 mod iso;
 mod list;
+mod man;
 mod merge;
 mod predict;
 mod progress;
@@ -104,10 +107,17 @@ enum Command {
     Qualify(qualify::Qualify),
     /// Makes a report's page and other forms again, from its data alone.
     Render(render::Render),
+    /// Says what a rule, a claim, an exit or an MSR is, where that is from, and what tests it.
+    Explain(explain::Explain),
     /// Says what is missing on this machine, and what to do about it.
+    #[command(after_help = "Examples:\n  trapline doctor")]
     Doctor,
     /// Writes scenarios to a bootable ISO, for machines without QEMU.
     Iso(iso::Iso),
+    /// Prints the completions of a shell.
+    Completions(completions::Completions),
+    /// Writes the manual pages: one of trapline, and one of each command.
+    Man(man::Man),
 }
 
 /// What a result is printed as.
@@ -144,6 +154,37 @@ pub fn dispatch(arguments: &Arguments, out: &mut dyn Write) -> anyhow::Result<St
             true => Status::Held,
             false => Status::CouldNotRun,
         }),
+        Command::Explain(explain) => explain.explain(arguments, out),
         Command::Iso(iso) => iso.write(arguments, out),
+        Command::Completions(completions) => completions.print(out),
+        Command::Man(man) => man.write(out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_command_has_examples_and_takes_them() {
+        let mut seen = 0;
+        for command in Arguments::command().get_subcommands() {
+            let name = command.get_name();
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples = help.strip_prefix("Examples:\n").unwrap_or_default();
+            assert!(!examples.is_empty(), "{name} has no examples");
+            for example in examples.lines().take_while(|line| !line.is_empty()) {
+                // What follows a redirection or an && is the shell's.
+                let line = example.split(" > ").next().and_then(|l| l.split(" && ").next());
+                let words: Vec<_> = line.unwrap_or_default().split_whitespace().collect();
+                assert_eq!(words.get(..2), Some(&["trapline", name][..]), "{example}");
+                if let Err(error) = Arguments::try_parse_from(&words) {
+                    panic!("{example}: {error}");
+                }
+                seen += 1;
+            }
+        }
+        assert!(seen > 30, "{seen}");
     }
 }

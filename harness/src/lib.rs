@@ -9,6 +9,7 @@
 //! - [`collect`]: a result from what came over a serial line.
 //! - [`import`]: what perf printed elsewhere.
 //! - [`claims`]: what others measured and said, held against runs.
+//! - [`explain`]: what a rule, a claim, an exit or an MSR is.
 //! - [`files`]: reading them.
 //! - [`rules`]: the conformance rules, and what exercises them.
 //! - [`qualify`]: all of it together, as a qualification report.
@@ -19,6 +20,7 @@ pub mod collect;
 pub mod compare;
 pub mod cost;
 pub mod doctor;
+pub mod explain;
 pub mod files;
 pub mod formula;
 pub mod images;

@@ -7,6 +7,9 @@ use trapline::bless::bless;
 use trapline::result::{last_path, read};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trapline bless\n  \
+    trapline bless self-ipi::xapic-hlt")]
 pub struct Bless {
     /// Only scenarios whose `suite::name` contains one of these.
     #[arg(value_name = "FILTER")]

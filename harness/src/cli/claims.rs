@@ -12,6 +12,10 @@ use trapline::claims::{book, table};
 use trapline::result::read;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trapline claims\n  \
+    trapline claims CLM-29\n  \
+    trapline claims --result result.json")]
 pub struct Claims {
     /// Only claims whose id contains one of these: `CLM-29`.
     #[arg(value_name = "FILTER")]

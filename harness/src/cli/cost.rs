@@ -6,6 +6,8 @@ use std::io::Write;
 use trapline::cost;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trapline cost")]
 pub struct Cost {}
 
 impl Cost {

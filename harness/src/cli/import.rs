@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use trapline::import;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trapline import perf mail.txt\n  \
+    trapline import perf mail.txt --output mail.json")]
 pub struct Import {
     #[command(subcommand)]
     from: From,

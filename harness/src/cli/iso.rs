@@ -9,6 +9,10 @@ use trapline::{iso, plan};
 use trapline_abi::plan::Clock;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trapline iso\n  \
+    trapline iso self-ipi tpr -o ipis.iso\n  \
+    trapline iso --suite suites/ipi.toml --output ipi.iso")]
 pub struct Iso {
     #[command(flatten)]
     selection: Selection,

@@ -6,6 +6,10 @@ use std::io::Write;
 use trapline::payload::{Kind, Payload};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trapline list\n  \
+    trapline list avic\n  \
+    trapline list --payloads")]
 pub struct List {
     #[command(flatten)]
     selection: Selection,

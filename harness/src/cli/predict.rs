@@ -11,6 +11,9 @@ use trapline::claims::cost::Costs;
 use trapline::result::{last_path, read};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trapline predict self-ipi\n  \
+    trapline predict --means")]
 pub struct Predict {
     /// Only scenarios whose name contains one of these.
     #[arg(value_name = "FILTER")]

@@ -18,6 +18,10 @@ const TESTED: &[&str] = &["hv-core", "guest-payloads"];
 pub const JUNIT: &str = "target/nextest/ci/junit.xml";
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trapline rules\n  \
+    trapline rules AVIC-09\n  \
+    trapline rules --uncovered")]
 pub struct Rules {
     /// Only rules whose id contains one of these: `HV-`, `AVIC-09`.
     #[arg(value_name = "FILTER")]

@@ -9,6 +9,11 @@ use trapline::table;
 use trapline::verdict::Verdict;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trapline show\n  \
+    trapline show --tables\n  \
+    trapline show self-ipi --result result.json\n  \
+    trapline show --format json")]
 pub struct Show {
     /// Only scenarios whose `suite::name` contains one of these.
     #[arg(value_name = "FILTER")]
