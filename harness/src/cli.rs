@@ -35,6 +35,8 @@ pub enum Status {
     Differed,
     /// Something could not be run.
     CouldNotRun,
+    /// The same, to `git bisect run`.
+    CannotBeTested,
 }
 
 /// Counts and times every VM exit of small guest programs, and fails when one differs.
@@ -86,6 +88,10 @@ enum Command {
     /// A side may also be one table that perf printed elsewhere, or one scenario, named behind a `#`.
     /// Then counts and mean times are set beside each other, exit by exit, all windows and vCPUs of
     /// a scenario together. Only counts can differ.
+    ///
+    /// With a budget the question is what became worse, and by how much. Under icount every figure is
+    /// exact; elsewhere a mean is worse only where Welch's t-test, of count, sum and sum of squares,
+    /// says that it is not by chance.
     Compare(compare::Compare),
     /// Reads what `perf kvm stat report` printed elsewhere.
     Import(import::Import),

@@ -7,10 +7,13 @@
 //! What perf printed elsewhere is not held against anything: [`counts()`] sets it beside a scenario or
 //! another table, exit by exit.
 
+pub mod budget;
 mod chart;
 mod counted;
 mod counts;
 mod side;
+pub mod welch;
+pub mod worse;
 
 pub use counted::{Counted, CountedError, Figure, Selector};
 pub use counts::counts;

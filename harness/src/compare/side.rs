@@ -1,7 +1,8 @@
 //! One side of a comparison.
 
 use crate::result::{self, RunResult, StoreError};
-use std::collections::BTreeMap;
+use crate::verdict::Verdict;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use trapline_golden::TCG_ICOUNT;
 use trapline_golden::file::{self, FileError};
@@ -33,8 +34,12 @@ pub struct Side {
     pub name: String,
     /// Whether these are goldens.
     pub is_golden: bool,
+    /// Whether its figures repeat exactly: all under icount.
+    pub is_exact: bool,
     /// The scenarios that ran.
     pub scenarios: BTreeMap<String, Snapshot>,
+    /// Those of them that could not run to their end, or whose records cannot be trusted.
+    pub lost: BTreeSet<String>,
 }
 
 impl Side {
@@ -47,7 +52,9 @@ impl Side {
             "golden" => Self {
                 name: name.into(),
                 is_golden: true,
+                is_exact: true,
                 scenarios: goldens(&root.join("golden").join(TCG_ICOUNT))?,
+                lost: BTreeSet::new(),
             },
             "last" => Self::of(name, &result::read(&result::last_path(root))?),
             path => Self::of(name, &result::read(Path::new(path))?),
@@ -60,7 +67,10 @@ impl Side {
             Some((scenario.full_name(), scenario.snapshot(&result.environment)?))
         };
         let scenarios = result.scenarios.iter().filter_map(snapshot).collect();
-        Self { name: name.into(), is_golden: false, scenarios }
+        let could_not = |s: &&result::ScenarioResult| s.judgement.verdict == Verdict::CouldNotRun;
+        let lost = result.scenarios.iter().filter(could_not).map(|s| s.full_name()).collect();
+        let is_exact = result.environment.class == TCG_ICOUNT;
+        Self { name: name.into(), is_golden: false, is_exact, scenarios, lost }
     }
 }
 

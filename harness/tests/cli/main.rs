@@ -5,6 +5,7 @@
 mod bad_input;
 mod blessing;
 mod collecting;
+mod comparing;
 mod fixture;
 mod imported;
 mod importing;
