@@ -28,10 +28,11 @@ use trapline_report::waivers;
 const TIME: &str = "%Y-%m-%dT%H:%M:%SZ";
 
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Exit codes: 0 qualified, with waivers or without; 1 not qualified; 2 something \
-    could not be run, read or written, and then a former report is as it was."
-)]
+#[command(after_help = "Examples:\n  \
+    trapline qualify --out qualification\n  \
+    trapline qualify tpr self-ipi --out part\n\n\
+    Exit codes: 0 qualified, with waivers or without; 1 not qualified; 2 something \
+    could not be run, read or written, and then a former report is as it was.")]
 pub struct Qualify {
     /// Only scenarios whose `suite::name` contains one of these. A part of the suite never qualifies.
     #[arg(value_name = "FILTER")]

@@ -8,6 +8,9 @@ use trapline_golden::replace::Replacement;
 use trapline_report::{schema, store};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    trapline render qualification/report.json --out again\n  \
+    trapline render --schema")]
 pub struct Render {
     /// The report's data.
     #[arg(value_name = "REPORT.JSON", required_unless_present = "schema")]

@@ -47,11 +47,6 @@ impl Laboratory {
         by_cores(self.scenarios.iter().filter(|s| s.suite != "rogue" && !is_long(s)))
     }
 
-    /// All scenarios by the number of cores of their boots.
-    pub fn by_cores(&self) -> Vec<Vec<Scenario>> {
-        by_cores(self.scenarios.iter())
-    }
-
     /// Those that run for long, or those that do not, likewise.
     pub fn by_length(&self, long: bool) -> Vec<Vec<Scenario>> {
         by_cores(self.scenarios.iter().filter(|scenario| is_long(scenario) == long))
