@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import sys
 
@@ -143,6 +144,62 @@ def valid(submission):
     except jsonschema.exceptions.ValidationError:
         return False
     return True
+
+
+# --- traces ----------------------------------------------------------------------------------------
+
+
+def traced():
+    """Exits by vCPU, and how many IPIs were taken, as trapline printed them."""
+    said = (REPORT.parent / "traced").read_text()
+    found = re.findall(r"^vCPU (\d+): (\d+) exits, .*; (\d+) IPIs taken", said, re.MULTILINE)
+    assert len(found) == 2, said
+    return {int(v): int(exits) for v, exits, _ in found}, sum(int(ipis) for *_, ipis in found)
+
+
+def trace(extension):
+    return REPORT.parent / "traces" / f"ipi.x2apic-hlt.{extension}"
+
+
+@check
+def a_perfetto_trace_is_read_by_perfettos_own_messages():
+    need("perfetto")
+    from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
+
+    read = Trace()
+    read.ParseFromString(trace("perfetto-trace").read_bytes())
+    tracks = [p.track_descriptor for p in read.packet if p.HasField("track_descriptor")]
+    names = {track.uuid: track.name for track in tracks}
+    events = [p for p in read.packet if p.HasField("track_event")]
+    times = [p.timestamp for p in events]
+    assert times == sorted(times)
+    exits, depth = {}, {}
+    for event in (p.track_event for p in events):
+        name = names[event.track_uuid]
+        if event.type == TrackEvent.TYPE_SLICE_BEGIN:
+            depth[name] = depth.get(name, 0) + 1
+            exits[name] = exits.get(name, 0) + ("exit" in event.categories)
+        elif event.type == TrackEvent.TYPE_SLICE_END:
+            depth[name] -= 1
+        # Slices of one vCPU follow each other.
+        assert depth.get(name, 0) in (0, 1), name
+    counted, taken = traced()
+    assert exits == {f"vCPU {vcpu}": count for vcpu, count in counted.items()}, exits
+    started = [f for p in events for f in p.track_event.flow_ids]
+    ended = [f for p in events for f in p.track_event.terminating_flow_ids]
+    assert sorted(started) == sorted(ended) and len(ended) == taken, (len(ended), taken)
+
+
+@check
+def a_json_trace_and_its_ftrace_text_have_the_same_exits():
+    counted, taken = traced()
+    events = json.loads(trace("json").read_text())["traceEvents"]
+    slices = [e for e in events if e["ph"] == "X" and e["cat"] == "exit"]
+    text = trace("ftrace.txt").read_text()
+    for vcpu, count in counted.items():
+        assert sum(e["tid"] == vcpu + 1 for e in slices) == count, vcpu
+        assert len(re.findall(rf": kvm_exit: vcpu {vcpu} ", text)) == count, vcpu
+    assert [sum(e["ph"] == ph for e in events) for ph in "sf"] == [taken, taken]
 
 
 # --- the page --------------------------------------------------------------------------------------
