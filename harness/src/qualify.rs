@@ -3,6 +3,7 @@
 //! - [`host`]: the machine below QEMU.
 //! - [`host_tests`]: running hv-core's own tests, which are half of the rules' evidence.
 //! - [`scenarios`], [`evidence`]: this library's types as the report's.
+//! - [`traced`]: pictures and files of what vCPUs did.
 //! - [`folder`]: the files of a report, all of them or none.
 //!
 //! What a report says and looks like is the business of `trapline-report`.
@@ -12,6 +13,7 @@ pub mod folder;
 pub mod host;
 pub mod host_tests;
 mod scenarios;
+pub mod traced;
 
 use crate::claims::judge::Judged;
 use crate::result::RunResult;

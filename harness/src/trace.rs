@@ -1,6 +1,7 @@
 //! Traces: what the vCPUs of a scenario did, event by event, for people and their tools.
 //!
 //! - [`timeline`]: guest time and exits as slices, interrupts as arrows.
+//! - [`iteration`]: one of the rounds that a guest makes.
 //! - [`ftrace`]: as text, in the words of KVM's tracepoints.
 //! - [`chrome`]: as Chrome's trace events; [`perfetto`]: as Perfetto's protobuf. Both open in Perfetto.
 //!
@@ -10,6 +11,7 @@ pub mod apic;
 pub mod arrows;
 pub mod chrome;
 pub mod ftrace;
+pub mod iteration;
 pub mod perfetto;
 pub mod timeline;
 

@@ -23,6 +23,7 @@ mod scenario;
 mod scenarios;
 mod silicon;
 mod table;
+mod timeline;
 mod verdict;
 
 use crate::model::Report;

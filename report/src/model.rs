@@ -11,6 +11,7 @@ mod rule;
 mod run;
 mod scenario;
 mod stats;
+mod timeline;
 mod verdict;
 mod waiver;
 
@@ -22,6 +23,7 @@ pub use rule::{Evidence, HostTest, Rule, RuleStanding, UnknownRule};
 pub use run::{Generator, HostTests, Run};
 pub use scenario::{Difference, Ended, Scenario};
 pub use stats::Stats;
+pub use timeline::{Arrow, Lane, Slice, Timeline};
 pub use verdict::{Standing, Verdict};
 pub use waiver::{Subject, Waiver, WaiverState};
 

@@ -147,6 +147,7 @@ fn scenario(name: &str, silicon: &str) -> Scenario {
         broken: Vec::new(),
         differences: Vec::new(),
         notes: vec!["timings compared within 10 %".into()],
+        timeline: None,
         measured: Some(Measured {
             outcome: "done".into(),
             detail: String::new(),

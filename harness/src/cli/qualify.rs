@@ -9,17 +9,20 @@ use anyhow::Context;
 use clap::ValueEnum;
 use inputs::Inputs;
 use jiff::Timestamp;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tempfile::TempDir;
 use trapline::claims::judge::judge;
 use trapline::qualify::folder::{self, Raw};
+use trapline::qualify::traced::{self, File};
 use trapline::qualify::{self, Parts, host, host_tests};
 use trapline::result::save_last;
 use trapline::rules::junit;
 use trapline::rules::report::Report as Rules;
 use trapline::run::{self, Outcome};
+use trapline::suite::Scenario;
 use trapline::target::{Accel, Boot, Qemu, Start, probe_kvm};
 use trapline_report::model::{self, HostTests, Standing};
 use trapline_report::waivers;
@@ -87,7 +90,8 @@ impl Qualify {
         };
         let mut report = self.report(&inputs, &run, &qemu, &outcome, &raw)?;
         waivers::apply(&inputs.waivers, &mut report)?;
-        folder::write(&self.out, &report, &raw, &outcome.result.to_json())?;
+        let traced = self.trace(&inputs, &qemu, dir.path(), &mut report)?;
+        folder::write(&self.out, &report, &raw, &outcome.result.to_json(), &traced)?;
         drop(dir);
         say(out, &report, &self.out)?;
         Ok(match report.verdict.standing {
@@ -142,6 +146,47 @@ impl Qualify {
                 Err(error.into())
             }
         }
+    }
+
+    /// Runs what the claims are about once more, every trap told, for pictures and traces. It changes no
+    /// verdict.
+    fn trace(
+        &self,
+        inputs: &Inputs,
+        qemu: &Qemu,
+        dir: &Path,
+        report: &mut model::Report,
+    ) -> anyhow::Result<Vec<File>> {
+        let claims = &inputs.claims.claims;
+        let named: BTreeSet<_> = claims.iter().flat_map(|claim| claim.scenarios.values()).collect();
+        let is_named = |scenario: &&Scenario| named.contains(&scenario.full_name());
+        let scenarios: Vec<_> = inputs.chosen.iter().filter(is_named).cloned().collect();
+        let traced: Vec<_> =
+            scenarios.into_iter().map(|scenario| Scenario { trace: true, ..scenario }).collect();
+        if traced.is_empty() {
+            return Ok(Vec::new());
+        }
+        let run = run::Run {
+            qemu,
+            accel: self.target.accel(),
+            images: &inputs.images,
+            catalogue: &inputs.catalogue,
+            root: &inputs.root,
+            golden: None,
+            dir: dir.join("traced"),
+            repeats: 1,
+            oracle: false,
+        };
+        let outcome = run.run(&traced, &mut |_, _| {})?;
+        let tsc_khz = outcome.result.environment.tsc_khz();
+        let mut files = Vec::new();
+        for (scenario, events) in traced.iter().zip(&outcome.events) {
+            let name = scenario.full_name();
+            if let Some(of) = report.scenarios.iter_mut().find(|of| of.full_name() == name) {
+                files.extend(traced::add(of, tsc_khz, events));
+            }
+        }
+        Ok(files)
     }
 
     fn report(

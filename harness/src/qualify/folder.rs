@@ -3,6 +3,7 @@
 //! Everything is made in memory or in a folder beside before the first old file is touched, and a
 //! folder that holds something else is left alone.
 
+use super::traced::{File, TRACES};
 use crate::target::file;
 use std::path::{Path, PathBuf};
 use trapline_golden::replace::{ReplaceError, Replacement};
@@ -17,8 +18,8 @@ pub const PAGE: &str = "report.html";
 pub const RECORDS: &str = "records";
 /// The decoded records, in the form that `trapline show --result` reads.
 pub const RESULT: &str = "result.json";
-/// All that a report writes.
-const FILES: [&str; 6] = [REPORT, PAGE, "junit.xml", "results.ktap", "kcidb.json", RECORDS];
+/// All that is made of the report alone.
+const FILES: [&str; 5] = [REPORT, PAGE, "junit.xml", "results.ktap", "kcidb.json"];
 
 /// Why a report cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -103,13 +104,20 @@ pub fn renderings(report: &Report) -> [(&'static str, String); 5] {
     texts.map(|text| (names.next().unwrap_or_default(), text))
 }
 
-/// Writes all files of a report, with its raw records and `result`, what they were decoded to.
+/// Writes all files of a report, with its raw records and `result`, what they were decoded to, and its
+/// traces.
 ///
 /// # Errors
 /// See [`FolderError`].
-pub fn write(folder: &Path, report: &Report, raw: &[Raw], result: &str) -> Result<(), FolderError> {
+pub fn write(
+    folder: &Path,
+    report: &Report,
+    raw: &[Raw],
+    result: &str,
+    traced: &[File],
+) -> Result<(), FolderError> {
     is_free(folder)?;
-    let records = folder.join(RECORDS);
+    let (records, traces) = (folder.join(RECORDS), folder.join(TRACES));
     let at = |path: &Path| {
         let path = path.to_path_buf();
         move |source| FolderError::Unwritable { path, source }
@@ -123,12 +131,20 @@ pub fn write(folder: &Path, report: &Report, raw: &[Raw], result: &str) -> Resul
     }
     let decoded = fresh.path().join(RESULT);
     std::fs::write(&decoded, result).map_err(at(&decoded))?;
+    let drawn =
+        tempfile::Builder::new().prefix(".traces-").tempdir_in(folder).map_err(at(&traces))?;
+    for file in traced {
+        let to = drawn.path().join(&file.name);
+        std::fs::write(&to, &file.bytes).map_err(at(&to))?;
+    }
     let texts = renderings(report).map(|(name, text)| (folder.join(name), text));
     let staged = Replacement::stage(texts)?;
-    if records.exists() {
-        std::fs::remove_dir_all(&records).map_err(at(&records))?;
+    for (fresh, old) in [(fresh, &records), (drawn, &traces)] {
+        if old.exists() {
+            std::fs::remove_dir_all(old).map_err(at(old))?;
+        }
+        std::fs::rename(fresh.keep(), old).map_err(at(old))?;
     }
-    std::fs::rename(fresh.keep(), &records).map_err(at(&records))?;
     staged.commit()?;
     Ok(())
 }

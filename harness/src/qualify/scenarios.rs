@@ -55,6 +55,7 @@ fn one(
         differences: differences(ran, from_golden, environment, golden),
         notes: judgement.notes.clone(),
         measured: ran.measured.as_ref().map(measured),
+        timeline: None,
         links: Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! Arrows: from the ICR of a sender to the handler of a target.
 //!
 //! Who sent what arrived is concluded: the last IPI with that vector that can have meant the target. What
-//! came from a timer or a device has no arrow.
+//! came from a timer, a device or a hypercall has no arrow.
 
 use super::timeline::Track;
 use super::{Trace, apic};
@@ -74,7 +74,7 @@ pub fn arrows(trace: &Trace, tracks: &[Track]) -> Vec<Arrow> {
             let Some((index, sent)) = last else { continue };
             done[usize::from(vector)] = index + 1;
             let (sender, sent) = (sent.sender, sent.at);
-            let taken = taken(&events[place..], vector);
+            let taken = taken(events, place, vector);
             arrows.push(Arrow { sender, sent, target, accepted: at, taken, vector });
         }
     }
@@ -86,13 +86,23 @@ fn is_fixed(icr: u32) -> bool {
     icr >> 8 & 7 <= 1
 }
 
-/// When the vector went in: the VMRUN behind its injection.
-fn taken(events: &[Event], vector: u8) -> Option<u64> {
-    let injected = events
-        .iter()
-        .position(|event| matches!(event, Event::Inject { event, .. } if *event as u8 == vector))?;
-    events[injected..].iter().find_map(|event| match event {
+/// When the vector that was accepted at that place went in: the VMRUN behind its injection. What wakes a vCPU
+/// is injected outside of any trap's handler, and seen in ISR at the next trap: then it was the VMRUN
+/// before.
+fn taken(events: &[Event], place: usize, vector: u8) -> Option<u64> {
+    let entered = |event: &Event| match event {
         Event::Enter { at, .. } => Some(*at),
         _ => None,
-    })
+    };
+    let rest = &events[place + 1..];
+    let again = |event: &Event| matches!(event, Event::Accept { vector: v, .. } if *v == vector);
+    let own = &rest[..rest.iter().position(again).unwrap_or(rest.len())];
+    let injected =
+        |event: &Event| matches!(event, Event::Inject { event, .. } if *event as u8 == vector);
+    let ended = |event: &Event| matches!(event, Event::Eoi { vector: v, .. } if *v == vector);
+    match own.iter().position(injected) {
+        Some(at) => rest[at..].iter().find_map(entered),
+        None if own.iter().any(ended) => events[..place].iter().rev().find_map(entered),
+        None => None,
+    }
 }

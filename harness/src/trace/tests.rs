@@ -128,6 +128,21 @@ fn what_came_from_a_timer_or_was_sent_to_another_has_no_arrow() {
 }
 
 #[test]
+fn what_wakes_a_vcpu_goes_in_with_the_entry_before_it_is_seen() {
+    let events = [
+        (0, Event::Ipi { at: 10, icr: 0x40b1, destination: 1 }),
+        (1, enter(20)),
+        (1, Event::Accept { at: 30, vector: 0xb1 }),
+        (1, write(30, EOI, 0)),
+        (1, Event::Eoi { at: 30, vector: 0xb1 }),
+        (1, enter(40)),
+    ];
+    let trace = Trace::new("s::wake", 1_000_000, &events);
+    let taken: Vec<_> = arrows(&trace, &tracks(&trace)).iter().map(|a| a.taken).collect();
+    assert_eq!(taken, [Some(20)]);
+}
+
+#[test]
 fn ipis_that_collapsed_into_one_have_one_arrow() {
     let ipi = |at| Event::Ipi { at, icr: 0xc40b1, destination: 0 };
     let events = [

@@ -1,6 +1,6 @@
 //! One scenario, whole.
 
-use super::{exits, failures, mark};
+use super::{exits, failures, mark, timeline};
 use crate::figures::{count, plural};
 use crate::judge;
 use crate::model::{Ended, Measured, Report, Scenario};
@@ -23,6 +23,7 @@ pub(super) fn details(report: &Report, scenario: &Scenario) -> Markup {
                 (configuration(report, scenario))
                 (failures::reasons(report, scenario))
                 @if let Some(measured) = &scenario.measured { (body(report, &name, measured)) }
+                @if let Some(iteration) = &scenario.timeline { (timeline::draw(iteration)) }
                 @for note in &scenario.notes { p.note { (note) } }
                 @if !scenario.links.is_empty() {
                     p { @for link in &scenario.links { (mark::file(link)) " " } }

@@ -1,6 +1,6 @@
 //! One scenario: what was run, and what it is worth.
 
-use super::{Link, Measured};
+use super::{Link, Measured, Timeline};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -73,6 +73,8 @@ pub struct Scenario {
     pub notes: Vec<String>,
     /// What was measured; `null` when it did not run.
     pub measured: Option<Measured>,
+    /// One iteration of it, where it was traced and has any.
+    pub timeline: Option<Timeline>,
     /// Files of its own, such as a trace.
     pub links: Vec<Link>,
 }
