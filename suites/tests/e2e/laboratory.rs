@@ -52,6 +52,12 @@ impl Laboratory {
         by_cores(self.scenarios.iter().filter(|scenario| is_long(scenario) == long))
     }
 
+    /// One in so many of them.
+    pub fn every(&self, step: usize) -> Vec<Vec<Scenario>> {
+        let tame = self.scenarios.iter().filter(|s| s.suite != "rogue" && !is_long(s));
+        by_cores(tame.step_by(step))
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }

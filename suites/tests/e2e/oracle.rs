@@ -82,7 +82,8 @@ fn agrees_in_every_scenario_and_window(part: usize) {
 #[test]
 fn one_false_count_in_any_window_or_total_is_noticed() {
     let laboratory = Laboratory::new();
-    for scenarios in laboratory.tame() {
+    // What notices a false count is the same code for all.
+    for scenarios in laboratory.every(3) {
         // Each count is falsified in a boot of few scenarios: what is compared is the whole of it.
         for few in scenarios.chunks(12) {
             notices_one_false_count(&laboratory, few);
