@@ -82,6 +82,10 @@ impl Run {
         let images = arguments.images()?;
         let catalogue = images.catalogue()?;
         let (scenarios, part) = self.part(self.selection.scenarios(&root, &catalogue)?);
+        if let Some(part) = part.as_ref().filter(|_| scenarios.is_empty()) {
+            let (all, part) = (part.scenarios, part.partition);
+            writeln!(std::io::stderr(), "of {all} scenarios part {part} has none")?;
+        }
         let qemu = Qemu::find()?;
         let dir = boots_folder(&root)?;
         if accel == Accel::Kvm {

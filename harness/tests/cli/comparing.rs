@@ -74,3 +74,21 @@ fn a_bisection_gets_good_bad_and_untestable() {
     compare(&lost, &["--bisect"]).expect(125, &["new.json has no result of self-ipi::hlt"]);
     compare(&lost, &["--budget", "exits=0%"]).expect(2, &["new.json has no result of"]);
 }
+
+#[test]
+fn git_bisect_run_finds_the_commit_and_skips_what_cannot_be_tested() {
+    let workspace = workspace(11, 9000);
+    // Eight commits with a result each: the sixth made it worse, and the fourth has none.
+    workspace
+        .shell(
+            "set -e; mkdir repo; cd repo; git init -q; git config user.email a@b; git config user.name n
+            for i in 1 2 3 4 5 6 7 8; do
+                echo $i > number
+                case $i in [1-3]|5) cp ../old.json r.json;; 4) echo {} > r.json;; *) cp ../new.json r.json;; esac
+                git add -A; git commit -qm \"commit $i\"
+            done
+            git bisect start HEAD HEAD~7
+            git bisect run $TRAPLINE compare ../old.json r.json --bisect",
+        )
+        .expect(0, &["is the first bad commit", "commit 6"]);
+}

@@ -33,6 +33,9 @@ fn four_parts_merged_are_byte_for_byte_the_undivided_run() {
     workspace.trapline(&["run", "--no-golden", "--output", "whole.json"]).expect(0, &[]);
     // Three scenarios: one of four parts is empty.
     let files = parts(&workspace, 4);
+    workspace
+        .trapline(&["run", "--no-golden", "--partition", "4/4"])
+        .expect(0, &["of 3 scenarios part 4/4 has none"]);
     let count = |file: &String| workspace.read(file).matches("\"judgement\"").count();
     assert_eq!(files.iter().map(count).collect::<Vec<_>>(), [1, 1, 1, 0]);
     let mut reversed = files;
