@@ -15,7 +15,8 @@ pub(super) fn draw(timeline: &Timeline) -> Markup {
     let top = |lane: usize| HEAD + lane as f64 * (LANE + GAP);
     let place = |vcpu: u16| timeline.lanes.iter().position(|lane| lane.vcpu == vcpu);
     html! {
-        figure.timeline {
+        // It scrolls on a narrow screen, by keyboard too.
+        figure.timeline tabindex="0" {
             figcaption {
                 "One iteration, from one " code { (timeline.between) } " to the next: "
                 (micros(timeline.nanos))
